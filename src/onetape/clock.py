@@ -1,0 +1,31 @@
+"""Tape time to event time: seconds since the tape began into RFC 3339, UTC, milliseconds rounded half up."""
+
+from datetime import UTC, datetime, timedelta
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_LAST = 253_402_300_799_999  # the last millisecond of the year 9999
+
+
+class Clock:
+    def __init__(self, started: str | None) -> None:
+        self._base = _microseconds(started)
+        self._second, self._prefix = -1, ""
+
+    def at(self, t: float) -> str:
+        # Whole microseconds first: 1.0005 s is 1000.4999… ms as a float, and would be rounded down.
+        total = max(0, min(_LAST, (self._base + round(t * 1e6) + 500) // 1000))
+        second, millisecond = divmod(total, 1000)
+        if second != self._second:
+            self._second = second
+            self._prefix = (_EPOCH + timedelta(seconds=second)).strftime("%Y-%m-%dT%H:%M:%S.")
+        return f"{self._prefix}{millisecond:03d}Z"
+
+
+def _microseconds(started: str | None) -> int:
+    try:
+        moment = datetime.fromisoformat(started) if started else _EPOCH
+    except ValueError:
+        return 0
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return (moment - _EPOCH) // timedelta(microseconds=1)

@@ -1,0 +1,282 @@
+"""What a translator may say: verbs on the transcript, with the agent's own keys.
+
+A draft is not yet an event. It has no number, time or id; the recorder gives it
+those, pairs it with what came before under the same key, and adds what the
+promises demand (the missing delta, the rejected ask, the failed result). So a
+translator may say a thing twice, late, or not at all, and the transcript holds.
+
+Keys: items are named by any hashable `key` that is unique among the open items;
+calls, asks and messages by the agent's ids. `message` names the native message
+an item belongs to (a call is parented to the latest message item of its own
+native message); `under` names the call whose subagent this is part of.
+"""
+
+from collections.abc import Hashable
+from typing import Any, TypeAlias
+
+from msgspec import Struct
+
+from onetape.schema import ContentPart, ItemStatus, PermissionStatus, Question, StatusLabel, TurnStatus, Usage, Visibility
+
+Key: TypeAlias = Hashable
+
+
+class Draft(Struct, frozen=True, gc=False):
+    """The subclasses are the whole vocabulary."""
+
+
+# --- the session and its turns ----------------------------------------------
+
+
+class Announce(Draft, frozen=True):
+    """The agent (or the head) tells who it is: `session.started`, or `agent.ready` when that was already said."""
+
+    metadata: dict[str, Any]
+
+
+class NativeSession(Draft, frozen=True):
+    """The agent's own id of this session, from now on."""
+
+    id: str
+
+
+class BeginTurn(Draft, frozen=True):
+    """A turn runs. Nothing happens if one is open."""
+
+    turn_id: str | None = None
+    metadata: dict[str, Any] | None = None
+
+
+class EndTurn(Draft, frozen=True):
+    """The turn is over. Nothing happens if none is open."""
+
+    status: TurnStatus = "completed"
+    usage: Usage | None = None
+    error: str | None = None
+    code: str | None = None
+    details: Any = None
+
+
+# --- messages ---------------------------------------------------------------
+
+
+class Open(Draft, frozen=True):
+    """An assistant message begins: text, or reasoning when `visibility` is set."""
+
+    key: Key
+    visibility: Visibility | None = None
+    message: Key | None = None
+    under: str | None = None
+    native_id: str | None = None
+
+
+class Add(Draft, frozen=True):
+    """More text of an open message."""
+
+    key: Key
+    text: str
+
+
+class Close(Draft, frozen=True):
+    """A message is whole. `text` is the final text where the agent tells it; else what was added."""
+
+    key: Key
+    text: str | None = None
+    status: ItemStatus = "completed"
+    parts: list[ContentPart] | None = None
+    """The final parts where a message is more than one text."""
+
+
+class Said(Draft, frozen=True):
+    """A user message was sent to an agent that does not tell a turn's start itself. Its echo is `Heard`."""
+
+    parts: list[ContentPart]
+    native_id: str | None = None
+
+
+class Heard(Draft, frozen=True):
+    """The agent echoes a user message. Matched with what was `Said`: by id, else by equal text, oldest first."""
+
+    parts: list[ContentPart]
+    native_id: str | None = None
+    under: str | None = None
+
+
+class UserMessage(Draft, frozen=True):
+    """A user message, told once and for all: by an agent that echoes each, or the prompt of a subagent."""
+
+    parts: list[ContentPart]
+    native_id: str | None = None
+    under: str | None = None
+
+
+class System(Draft, frozen=True):
+    """Text that the agent itself put into the conversation."""
+
+    parts: list[ContentPart]
+    native_id: str | None = None
+    under: str | None = None
+
+
+# --- tools ------------------------------------------------------------------
+
+
+class Shell(Draft, frozen=True):
+    """A command's run, as far as told: the second part of its result."""
+
+    command: str | None = None
+    cwd: str | None = None
+    exit_code: int | None = None
+    stdout: str | None = None
+    stderr: str | None = None
+    duration_ms: int | None = None
+
+
+class Call(Draft, frozen=True):
+    """The agent names a tool call; with `arguments` (JSON text) they are final."""
+
+    call_id: str
+    name: str
+    arguments: str | None = None
+    message: Key | None = None
+    under: str | None = None
+    native_id: str | None = None
+    shell: Shell | None = None
+    """Set for a command, so that its result has the command part also when it never ran."""
+
+
+class Running(Draft, frozen=True):
+    """The tool started; `background` once the agent says that it may outlive its turn."""
+
+    call_id: str
+    background: bool = False
+
+
+class Settled(Draft, frozen=True):
+    """The background work of a call is over: what is still open of it is closed."""
+
+    call_id: str
+
+
+class Output(Draft, frozen=True):
+    """New output of a running tool."""
+
+    call_id: str
+    text: str
+
+
+class Result(Draft, frozen=True):
+    """The tool is done. `refused`: it did not run because a permission was denied."""
+
+    call_id: str
+    output: str | None = None
+    """None: what was streamed."""
+    failed: bool = False
+    refused: bool = False
+    parts: tuple[ContentPart, ...] = ()
+    shell: Shell | None = None
+    native_id: str | None = None
+
+
+# --- asks -------------------------------------------------------------------
+
+
+class Ask(Draft, frozen=True):
+    """A permission is wanted. `background`: for work that outlives the turn."""
+
+    permission_id: str
+    action: str
+    call_id: str | None = None
+    metadata: dict[str, Any] = {}
+    under: str | None = None
+    background: bool = False
+
+
+class Answer(Draft, frozen=True):
+    """A permission is decided. The first answer counts."""
+
+    permission_id: str
+    status: PermissionStatus
+    message: str | None = None
+
+
+class Query(Draft, frozen=True):
+    """One or more questions are asked in one request."""
+
+    question_id: str
+    questions: list[Question]
+    call_id: str | None = None
+    under: str | None = None
+    background: bool = False
+
+
+class Reply(Draft, frozen=True):
+    """A question request is answered (one list of labels or free texts per question), or rejected (None)."""
+
+    question_id: str
+    answers: list[list[str]] | None
+
+
+# --- the rest ---------------------------------------------------------------
+
+
+class Note(Draft, frozen=True):
+    """A status item, whole."""
+
+    label: StatusLabel
+    detail: str | None = None
+    json: Any = None
+    under: str | None = None
+    native_id: str | None = None
+    failed: bool = False
+
+
+class OpenNote(Draft, frozen=True):
+    """A status that lasts; `CloseNote` with the same key ends it, or the end of the process does."""
+
+    key: Key
+    label: StatusLabel
+    detail: str | None = None
+    under: str | None = None
+    native_id: str | None = None
+
+
+class CloseNote(Draft, frozen=True):
+    key: Key
+    detail: str | None = None
+    json: Any = None
+    failed: bool = False
+
+
+class Failure(Draft, frozen=True):
+    """The agent gives up on something: one `error`, however often it is repeated within a turn."""
+
+    message: str
+    code: str | None = None
+    details: Any = None
+
+
+class Blob(Draft, frozen=True):
+    """Inline bytes for the store; the part that shows them names `blobs/<name>`."""
+
+    name: str
+    content: bytes
+
+
+class Unknown(Draft, frozen=True):
+    """A well-formed message of a type that the translator does not know: kept, and counted as drift."""
+
+    native: Any
+
+
+class Unreadable(Draft, frozen=True):
+    """What cannot be decoded: `agent.unparsed`."""
+
+    error: str
+    location: str
+
+
+class Unheard(Draft, frozen=True):
+    """A send that the translator does not know makes no event; tests look for it."""
+
+    native: Any

@@ -1,0 +1,518 @@
+"""Drafts into numbered events. The promises are kept here, and only here.
+
+The recorder owns ids, numbers and times; the missing delta; double closes; the
+table of asks; and everything that must be closed when a turn, a process or the
+session ends. It knows no agent: a promise that would need "if the agent is X"
+belongs into X's translator.
+
+Whether an event is synthetic follows from its cause: what a `recv` says is the
+agent's, all else (a send, an exit, a promise kept) is ours.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from msgspec import UNSET
+from msgspec.structs import replace
+
+from onetape import drafts as d
+from onetape import schema
+from onetape.asks import Asks, Pending, id_of, permission_data, question_data
+from onetape.clock import Clock
+from onetape.echoes import Echoes
+from onetape.ending import Ending
+from onetape.items import CallState, Items, OpenItem, merged, shell_part
+from onetape.recent import Recent
+from onetape.schema import ContentPart, Event, ItemStatus, TurnStatus
+from onetape.tape import Head, Record, hash_of
+
+
+class Recorder:
+    def __init__(self, head: Head, session_id: str, key: str, *, include_raw: bool = False, chatty: bool = False) -> None:
+        self._session_id = session_id
+        self._native_session_id: str | None = None
+        self._event_prefix = f"evt_{key}_"
+        self._identity = _identity(head)
+        self._clock = Clock(head.started)
+        self._include_raw = include_raw
+        self._chatty = chatty
+        self._sequence = 0
+        self._events: list[Event] = []
+        self._cause: Record | None = None
+        self._is_native = False
+        self._time = self._clock.at(0.0)
+        self._announced: dict[str, Any] | None = None
+        self._turn_id: str | None = None
+        self._turn_error: str | None = None
+        self._turns = 0
+        self._turn_ids: Recent[str, None] = Recent(4096)
+        self._last_turn: TurnStatus | None = None
+        self._items = Items(key)
+        self._asks = Asks()
+        self._echoes = Echoes()
+        self._queue_is_due = False
+        self._ending = Ending()
+        self._has_ended = False
+        self.blobs: list[d.Blob] = []
+        """What the last record brought; whoever keeps them takes them before the next record."""
+
+    # --- what happened ------------------------------------------------------
+
+    def record(self, cause: Record, drafts: Iterable[d.Draft]) -> list[Event]:
+        """The events of one tape record."""
+        self._begin(cause)
+        for draft in drafts:
+            _VERBS[type(draft)](self, draft)
+        return self._events
+
+    def signal(self, cause: Record, name: Any) -> list[Event]:
+        """We signalled the process: if it now ends, it was stopped and did not fail."""
+        self._begin(cause)
+        self._ending.signal(name)
+        return self._events
+
+    def stderr(self, line: str) -> None:
+        self._revive()
+        self._ending.stderr.add(line)
+
+    def exit(self, cause: Record, code: int | None, drafts: Iterable[d.Draft]) -> list[Event]:
+        """The process is gone: what is open is closed. The session may go on in another one."""
+        self._begin(cause)
+        self._ending.signal(cause.signal)
+        for draft in drafts:
+            _VERBS[type(draft)](self, draft)
+        self._ending.exit(code, in_turn=self._turn_id is not None)
+        self._process_gone(stopped=self._ending.stopped)
+        return self._events
+
+    def end(self, cause: Record, verdict: dict[str, Any]) -> list[Event]:
+        """The daemon ended the session, and says why."""
+        self._begin(cause)
+        reason, by = verdict.get("reason", "completed"), verdict.get("terminated_by", "daemon")
+        self._process_gone(stopped=reason != "error")
+        self._end_session(self._ending.error(verdict.get("message"), by) if reason == "error" else schema.EndedData(reason, by))
+        return self._events
+
+    def finish(self) -> list[Event]:
+        """The tape is over: what is open is closed, and the session with it."""
+        self._events, self._cause, self._is_native = [], None, False
+        if self._sequence and not self._has_ended:
+            if not self._ending.exited:
+                self._ending.was_in_turn = self._turn_id is not None
+            self._process_gone(stopped=False)
+            self._end_session(self._ending.verdict(self._last_turn, self._chatty))
+        return self._events
+
+    def _begin(self, cause: Record) -> None:
+        self._events = []
+        self._cause = cause
+        self._is_native = cause.dir == "recv"
+        self._time = self._clock.at(cause.t)
+        self.blobs.clear()
+        if cause.dir in ("recv", "send"):
+            self._revive()
+
+    def _revive(self) -> None:
+        """Something happens after an exit: another process took the session up."""
+        if self._ending.exited:
+            self._ending = Ending()
+
+    # --- envelopes ----------------------------------------------------------
+
+    def _emit(self, kind: type[Any], data: Any, *, ours: bool = False) -> None:
+        """One event. `ours`: made to keep a promise, whatever the cause."""
+        if self._announced is None and kind is not schema.SessionStarted:
+            self._start({}, ours=True)
+        if self._has_ended:
+            return
+        self._sequence += 1
+        synthetic = ours or not self._is_native
+        self._events.append(
+            kind(
+                f"{self._event_prefix}{self._sequence}", self._sequence, self._time, self._session_id, self._native_session_id,
+                synthetic, "daemon" if synthetic else "agent", data,
+                self._cause.payload if self._include_raw and self._cause is not None else None,
+            )
+        )  # fmt: skip
+
+    # --- the session --------------------------------------------------------
+
+    def _announce(self, draft: d.Announce) -> None:
+        if self._announced is None:
+            self._start(draft.metadata)
+            return
+        metadata = self._identity | draft.metadata
+        if metadata != self._announced:
+            self._announced = metadata
+            self._note(d.Note("agent.ready", json=metadata))
+
+    def _start(self, told: dict[str, Any], *, ours: bool = False) -> None:
+        metadata = self._identity | told
+        self._announced = metadata
+        self._emit(schema.SessionStarted, schema.StartedData(metadata), ours=ours)
+
+    def _native_session(self, draft: d.NativeSession) -> None:
+        self._native_session_id = draft.id
+
+    def _end_session(self, data: schema.EndedData) -> None:
+        self._emit(schema.SessionEnded, data, ours=True)
+        self._has_ended = True
+
+    # --- turns --------------------------------------------------------------
+
+    def _begin_turn(self, draft: d.BeginTurn) -> None:
+        if self._turn_id is None:
+            self._open_turn(draft)
+            self._queue_is_due = bool(self._echoes.queued)
+
+    def _open_turn(self, draft: d.BeginTurn, *, ours: bool = False) -> None:
+        self._turns += 1
+        self._turn_id = draft.turn_id if draft.turn_id is not None and draft.turn_id not in self._turn_ids else f"turn_{self._turns}"
+        self._turn_ids[self._turn_id] = None
+        self._turn_error = None
+        self._emit(schema.TurnStarted, schema.TurnStartedData("started", self._turn_id, draft.metadata or UNSET), ours=ours)
+
+    def _end_turn(self, draft: d.EndTurn, *, ours: bool = False) -> None:
+        if self._turn_id is None:
+            return
+        if self._queue_is_due:
+            self._take_up_queue()
+        self._close_turn_bound()
+        if draft.status == "failed":
+            self._failure(d.Failure(draft.error or self._turn_error or "the turn failed", draft.code, draft.details), ours=ours)
+        outcome = schema.TurnOutcome(
+            draft.status,
+            usage=draft.usage or UNSET,
+            error=(draft.error or self._turn_error or UNSET) if draft.status == "failed" else UNSET,
+        )
+        self._emit(schema.TurnEnded, schema.TurnEndedData("ended", self._turn_id, outcome), ours=ours)
+        self._turn_id, self._last_turn = None, draft.status
+
+    def _failure(self, draft: d.Failure, *, ours: bool = False) -> None:
+        if self._turn_id is not None:
+            if self._turn_error is not None:
+                return  # the same failure, told again
+            self._turn_error = draft.message
+        self._emit(schema.Error, schema.ErrorData(draft.message, draft.code, draft.details), ours=ours)
+
+    def _inside(self, under: str | None) -> None:
+        """Before any item that is not a status: root items are inside a turn, and come after its user message."""
+        if under is None and self._turn_id is None:
+            self._open_turn(d.BeginTurn(), ours=True)
+        elif under is not None and under not in self._items.families:
+            self._call(d.Call(under, "unknown", ""), ours=True)  # its call was before this tape began
+        if self._queue_is_due:
+            self._take_up_queue()
+
+    # --- user messages ------------------------------------------------------
+
+    def _said(self, draft: d.Said) -> None:
+        if self._turn_id is not None:
+            self._echoes.queued.append(draft)
+            return
+        self._echoes.recorded(draft)
+        self._user_message(d.UserMessage(draft.parts, draft.native_id))
+
+    def _heard(self, draft: d.Heard) -> None:
+        taken = None if draft.under is not None else self._echoes.take(draft)
+        if taken is None:
+            self._user_message(d.UserMessage(draft.parts, draft.native_id, draft.under))
+            return
+        self._queue_is_due = self._queue_is_due and bool(self._echoes.queued)
+        for said in taken:
+            self._user_message(d.UserMessage(said.parts, said.native_id or draft.native_id))
+
+    def _take_up_queue(self) -> None:
+        """Messages sent during an earlier turn and never echoed belong to this one."""
+        self._queue_is_due = False
+        for said in self._echoes.take_all():
+            self._echoes.recorded(said)
+            self._user_message(d.UserMessage(said.parts, said.native_id), ours=True)
+
+    def _user_message(self, draft: d.UserMessage, *, ours: bool = False) -> None:
+        if draft.under is None and self._turn_id is None:
+            self._open_turn(d.BeginTurn(), ours=ours)
+        elif draft.under is not None:
+            self._inside(draft.under)
+        self._whole("message", "user", draft.parts, draft.native_id, draft.under, ours=ours)
+
+    def _system(self, draft: d.System) -> None:
+        if draft.under is not None or self._turn_id is not None:
+            self._inside(draft.under)
+        self._whole("system", "system", draft.parts, draft.native_id, draft.under)
+
+    # --- assistant messages -------------------------------------------------
+
+    def _open(self, draft: d.Open) -> None:
+        self._inside(draft.under)
+        first = schema.Text("") if draft.visibility is None else schema.Reasoning("", draft.visibility)
+        item = self._items.new(
+            "message", "assistant", first, self._items.parent(None, draft.under), draft.native_id, draft.under, draft.message,
+        )  # fmt: skip
+        self._items.open[draft.key] = item
+        self._emit_item(schema.ItemStarted, item, [first], "in_progress")
+
+    def _add(self, draft: d.Add) -> None:
+        item = self._items.open.get(draft.key)
+        if item is not None and draft.text:
+            self._delta(item, draft.text)
+
+    def _close(self, draft: d.Close) -> None:
+        item = self._items.open.pop(draft.key, None)
+        if item is not None:
+            self._close_message(item, draft)
+
+    def _close_message(self, item: OpenItem, draft: d.Close, *, ours: bool = False) -> None:
+        content = draft.parts
+        if content is None:
+            content = item.streamed() if draft.text is None else [_with_text(item.first, draft.text)]
+        final = "".join(part.text for part in content if isinstance(part, schema.Text | schema.Reasoning))
+        streamed = "".join(item.chunks)
+        # Where the final text contradicts what was streamed, the completed item is the truth.
+        if final != streamed and final.startswith(streamed):
+            self._delta(item, final[len(streamed) :], ours=True)
+        self._emit_item(schema.ItemCompleted, item, content, draft.status, ours=ours)
+
+    def _delta(self, item: OpenItem, text: str, *, ours: bool = False) -> None:
+        item.chunks.append(text)
+        self._emit(schema.ItemDelta, schema.DeltaData(item.item_id, item.native_id, text), ours=ours)
+
+    # --- tools --------------------------------------------------------------
+
+    def _call(self, draft: d.Call, *, ours: bool = False) -> None:
+        call = self._items.calls.get(draft.call_id)
+        if call is None:
+            if draft.call_id in self._items.families:
+                return  # it has its result already: said again
+            self._inside(draft.under)
+            call = self._open_call(draft, ours=ours)
+        call.shell = draft.shell or call.shell
+        if draft.arguments is not None and not call.is_final:
+            call.is_final = True
+            part = schema.ToolCall(draft.name, draft.arguments, draft.call_id)
+            self._emit_item(schema.ItemCompleted, call.item, [part], "completed", ours=ours)
+
+    def _open_call(self, draft: d.Call, *, ours: bool) -> CallState:
+        first = schema.ToolCall(draft.name, draft.arguments or "", draft.call_id)
+        parent = self._items.parent(draft.message, draft.under)
+        item = self._items.new("tool_call", "assistant", first, parent, draft.native_id or draft.call_id, draft.under)
+        call = self._items.calls[draft.call_id] = CallState(draft.call_id, item, draft.under)
+        self._items.remember(call)
+        self._emit_item(schema.ItemStarted, item, [first], "in_progress", ours=ours)
+        return call
+
+    def _running(self, draft: d.Running) -> None:
+        if draft.background:
+            self._items.send_to_background(draft.call_id)
+        call = self._items.calls.get(draft.call_id)
+        if call is not None:
+            self._open_result(call, None)
+
+    def _settled(self, draft: d.Settled) -> None:
+        self._items.settle(draft.call_id)
+        self._close_where(lambda under, _: self._items.is_nested_in(under, draft.call_id))
+
+    def _output(self, draft: d.Output) -> None:
+        call = self._items.calls.get(draft.call_id)
+        if call is not None and draft.text:
+            self._delta(self._open_result(call, None), draft.text)
+
+    def _result(self, draft: d.Result) -> None:
+        call = self._items.calls.get(draft.call_id)
+        if call is None:
+            if draft.call_id in self._items.families:
+                return  # a second result: the first counts
+            self._call(d.Call(draft.call_id, "unknown", ""), ours=True)  # its call was before this tape began
+            call = self._items.calls[draft.call_id]
+        self._resolve_by_outcome(call, refused=draft.refused)
+        self._close_call(call, draft)
+
+    def _close_call(self, call: CallState, draft: d.Result, *, ours: bool = False) -> None:
+        """Call and result to their ends: what is not said yet is said now."""
+        if not call.is_final:
+            self._emit_item(schema.ItemCompleted, call.item, [call.item.first], "failed", ours=True)
+        result = self._open_result(call, draft.native_id, ours=ours)
+        output = "".join(result.chunks) if draft.output is None else draft.output
+        shell = merged(call.shell, draft.shell)
+        content: list[ContentPart] = [schema.ToolResult(call.call_id, output)]
+        content += [shell_part(shell)] if shell else []
+        content += draft.parts
+        self._emit_item(schema.ItemCompleted, result, content, "failed" if draft.failed else "completed", ours=ours)
+        del self._items.calls[call.call_id]
+
+    def _open_result(self, call: CallState, native_id: str | None, *, ours: bool = False) -> OpenItem:
+        if call.result is None:
+            first = schema.ToolResult(call.call_id, "")
+            call.result = self._items.new("tool_result", "tool", first, call.item.parent_id, native_id or call.call_id, call.under)
+            self._emit_item(schema.ItemStarted, call.result, [first], "in_progress", ours=ours)
+        return call.result
+
+    # --- asks ---------------------------------------------------------------
+
+    def _ask(self, draft: Pending) -> None:
+        outlives_turn = draft.background or self._turn_id is None or self._items.in_background(draft.under)
+        if outlives_turn and not draft.background:
+            draft = replace(draft, background=True)
+        if not self._asks.request(draft):
+            return
+        if isinstance(draft, d.Ask):
+            self._emit(schema.PermissionRequested, permission_data(draft))
+        else:
+            self._emit(schema.QuestionRequested, question_data(draft))
+
+    def _answer(self, draft: d.Answer, *, ours: bool = False) -> None:
+        ask = self._asks.resolve(draft.permission_id)
+        if isinstance(ask, d.Ask):
+            self._emit(schema.PermissionResolved, permission_data(ask, draft), ours=ours)
+        elif ask is not None:
+            self._emit(schema.QuestionResolved, question_data(ask, d.Reply(draft.permission_id, None)), ours=ours)
+
+    def _reply(self, draft: d.Reply, *, ours: bool = False) -> None:
+        ask = self._asks.resolve(draft.question_id)
+        if isinstance(ask, d.Query):
+            self._emit(schema.QuestionResolved, question_data(ask, draft), ours=ours)
+
+    def _reject(self, ask: Pending) -> None:
+        self._answer(d.Answer(id_of(ask), "reject"), ours=True)
+
+    def _resolve_by_outcome(self, call: CallState, *, refused: bool) -> None:
+        """The answer is not on the tape (a stranger's recording): whether it ran tells."""
+        for ask in self._asks.of_call(call.call_id):
+            if refused or isinstance(ask, d.Query):
+                self._reject(ask)
+            else:
+                self._answer(d.Answer(id_of(ask), "accept"), ours=True)
+
+    # --- the rest -----------------------------------------------------------
+
+    def _note(self, draft: d.Note) -> None:
+        content: list[ContentPart] = [schema.Status(draft.label, draft.detail)]
+        content += [schema.Json(draft.json)] if draft.json is not None else []
+        self._whole("status", None, content, draft.native_id, draft.under, "failed" if draft.failed else "completed")
+
+    def _open_note(self, draft: d.OpenNote) -> None:
+        first = schema.Status(draft.label, draft.detail)
+        item = self._items.new("status", None, first, self._items.parent(None, draft.under), draft.native_id, draft.under)
+        item.followed = True
+        self._items.open[draft.key] = item
+        self._emit_item(schema.ItemStarted, item, [first], "in_progress")
+
+    def _close_note(self, draft: d.CloseNote) -> None:
+        item = self._items.open.pop(draft.key, None)
+        if item is None or not isinstance(item.first, schema.Status):
+            return
+        content: list[ContentPart] = [schema.Status(item.first.label, draft.detail if draft.detail is not None else item.first.detail)]
+        content += [schema.Json(draft.json)] if draft.json is not None else []
+        self._emit_item(schema.ItemCompleted, item, content, "failed" if draft.failed else "completed")
+
+    def _unknown(self, draft: d.Unknown) -> None:
+        # Outside a turn it gets one of its own, which says nothing of the agent's.
+        alone = self._turn_id is None
+        self._inside(None)
+        self._whole("unknown", None, [schema.Json(draft.native)], None, None)
+        if alone:
+            self._end_turn(d.EndTurn(), ours=True)
+
+    def _unreadable(self, draft: d.Unreadable) -> None:
+        line = b"" if self._cause is None else self._cause.line
+        self._emit(schema.AgentUnparsed, schema.UnparsedData(draft.error, draft.location, hash_of(line)), ours=True)
+
+    def _blob(self, draft: d.Blob) -> None:
+        self.blobs.append(draft)
+
+    def _unheard(self, draft: d.Unheard) -> None:
+        """A send that we do not understand says nothing about the session."""
+
+    # --- items --------------------------------------------------------------
+
+    def _whole(
+        self, kind: schema.ItemKind, role: schema.ItemRole | None, content: list[ContentPart],
+        native_id: str | None, under: str | None, status: ItemStatus = "completed", *, ours: bool = False,
+    ) -> None:  # fmt: skip
+        item = self._items.new(kind, role, content[0] if content else schema.Text(""), self._items.parent(None, under), native_id, under)
+        self._emit_item(schema.ItemStarted, item, content, "in_progress", ours=ours)
+        self._emit_item(schema.ItemCompleted, item, content, status, ours=ours)
+
+    def _emit_item(self, kind: type[Any], item: OpenItem, content: list[ContentPart], status: ItemStatus, *, ours: bool = False) -> None:
+        self._emit(kind, schema.ItemData(item.item(content, status)), ours=ours)
+
+    # --- closing ------------------------------------------------------------
+
+    def _close_turn_bound(self) -> None:
+        """Before a turn ends: all that is of this turn. Background work and status items go on."""
+        background = self._items.in_background
+        self._close_where(lambda under, call_id: not background(under) and not background(call_id))
+
+    def _close_where(self, wanted: Callable[[str | None, str | None], bool]) -> None:
+        """Rejects the asks, fails the items and gives the results of what is nested in the wanted calls."""
+        for ask in self._asks.where(lambda ask: not ask.background and wanted(ask.under, ask.call_id)):
+            self._reject(ask)
+        for key, item in self._items.open_where(lambda item: not item.followed and wanted(item.under, None)):
+            del self._items.open[key]
+            self._close_message(item, d.Close(key, status="failed"), ours=True)
+        for call in self._items.calls_where(lambda call: wanted(call.under, call.call_id)):
+            self._close_call(call, d.Result(call.call_id, failed=True), ours=True)
+
+    def _process_gone(self, *, stopped: bool) -> None:
+        """Nothing of the process goes on: asks, items, results, background work, statuses, the turn."""
+        for ask in self._asks:
+            self._reject(ask)
+        self._items.forget_background()
+        if self._echoes.queued:  # sent, and never seen to be taken up
+            self._queue_is_due = True
+            stopped = stopped or self._turn_id is None
+            self._inside(None)
+        if self._turn_id is None:
+            self._close_turn_bound()
+        elif stopped:
+            self._end_turn(d.EndTurn("interrupted"), ours=True)
+        else:
+            self._end_turn(d.EndTurn("failed", error=self._ending.message, code="process_exit"), ours=True)
+        for key, item in list(self._items.open.items()):
+            del self._items.open[key]
+            self._emit_item(schema.ItemCompleted, item, item.streamed(), "failed", ours=True)
+
+
+def _identity(head: Head) -> dict[str, Any]:
+    """What the head knows for `session.started`; the agent's own announcement goes over it."""
+    told = {
+        "agent": head.agent, "agent_version": head.version, "model": head.model, "cwd": head.cwd,
+        "mode": head.mode, "permission_mode": head.permission_mode, "resumed_from": head.resumed_from,
+    }  # fmt: skip
+    return {name: value for name, value in told.items() if value is not None}
+
+
+def _with_text(part: ContentPart, text: str) -> ContentPart:
+    return schema.Reasoning(text, part.visibility) if isinstance(part, schema.Reasoning) else schema.Text(text)
+
+
+_VERBS: dict[type[d.Draft], Callable[[Recorder, Any], None]] = {
+    d.Add: Recorder._add,
+    d.Announce: Recorder._announce,
+    d.Answer: Recorder._answer,
+    d.Ask: Recorder._ask,
+    d.BeginTurn: Recorder._begin_turn,
+    d.Blob: Recorder._blob,
+    d.Call: Recorder._call,
+    d.Close: Recorder._close,
+    d.CloseNote: Recorder._close_note,
+    d.EndTurn: Recorder._end_turn,
+    d.Failure: Recorder._failure,
+    d.Heard: Recorder._heard,
+    d.NativeSession: Recorder._native_session,
+    d.Note: Recorder._note,
+    d.Open: Recorder._open,
+    d.OpenNote: Recorder._open_note,
+    d.Output: Recorder._output,
+    d.Query: Recorder._ask,
+    d.Reply: Recorder._reply,
+    d.Result: Recorder._result,
+    d.Running: Recorder._running,
+    d.Said: Recorder._said,
+    d.Settled: Recorder._settled,
+    d.System: Recorder._system,
+    d.Unheard: Recorder._unheard,
+    d.Unknown: Recorder._unknown,
+    d.Unreadable: Recorder._unreadable,
+    d.UserMessage: Recorder._user_message,
+}

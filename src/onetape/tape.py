@@ -1,0 +1,232 @@
+"""Tape records and their file form: what crossed the wire, byte for byte.
+
+A tape file is one JSON object a line, `{"t": 1.234, "dir": "recv", "payload": …}`.
+The payload is the native line's own bytes; it is spliced, never decoded and
+encoded again, so a hash or a `raw` taken from it is the agent's own. This module
+knows nothing of what a payload means.
+"""
+
+import base64
+import hashlib
+import json
+from collections.abc import Iterable, Iterator
+from json.decoder import scanstring
+from typing import Any
+
+import msgspec
+from msgspec import Raw, Struct
+
+from onetape.errors import Unparsed
+
+DIRECTIONS = frozenset({"head", "recv", "send", "stderr", "exit", "cmd", "end", "note"})
+BOM = b"\xef\xbb\xbf"
+
+
+class Head(Struct, frozen=True, omit_defaults=True):
+    """The first record of a tape: whose session this is. Everything in it may be unknown."""
+
+    agent: str | None = None
+    version: str | None = None
+    dialect: str | None = None
+    cwd: str | None = None
+    started: str | None = None
+    session_id: str | None = None
+    key: str | None = None
+    model: str | None = None
+    variant: str | None = None
+    mode: str | None = None
+    permission_mode: str | None = None
+    resumed_from: str | None = None
+    resume: str | None = None
+    """The native session id that a live session goes on with."""
+
+
+class Record(Struct, frozen=True, omit_defaults=True):
+    """One thing that happened on the wire; `t` is in seconds since the tape began."""
+
+    t: float
+    dir: str
+    payload: Raw
+    encoding: str | None = None
+    stream: str | None = None
+    note: str | None = None
+    signal: str | None = None
+
+    @property
+    def silent(self) -> bool:
+        """A server's log line or a remark of the recorder's: on the tape, but not said by the agent."""
+        return self.stream is not None or self.note is not None
+
+    @property
+    def line(self) -> bytes:
+        """The original line without its newline, however the tape had to store it."""
+        payload = bytes(self.payload)
+        if not payload.startswith(b'"'):
+            return payload
+        text = decode(payload)
+        return base64.b64decode(text) if self.encoding == "base64" else text.encode()
+
+    def native(self) -> Any:
+        """The payload as Python data, or `Unparsed`."""
+        try:
+            native = _decode(self.payload)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            native = decode(self.payload)
+        if isinstance(native, str):
+            raise Unparsed("not JSON")
+        return native
+
+
+def record(t: float, dir: str, payload: Any) -> Record:
+    """A record of something we made ourselves (a head, a send, an exit)."""
+    return Record(t, dir, Raw(msgspec.json.encode(payload)))
+
+
+def recv(t: float, line: bytes) -> Record:
+    """A record of what the agent said, also where that is not JSON or not even text."""
+    heard = Record(t, "recv", Raw(line))
+    try:
+        heard.native()
+    except Unparsed:
+        return quoted(heard)
+    return heard
+
+
+def quoted(heard: Record) -> Record:
+    """The same record with a payload that is valid JSON whatever the line was."""
+    line = bytes(heard.payload)
+    try:
+        return msgspec.structs.replace(heard, payload=Raw(msgspec.json.encode(line.decode())))
+    except UnicodeDecodeError:
+        return msgspec.structs.replace(heard, payload=Raw(msgspec.json.encode(base64.b64encode(line).decode())), encoding="base64")
+
+
+def encode(record: Record) -> bytes:
+    """The record as a line of a tape file."""
+    return msgspec.json.encode(record) + b"\n"
+
+
+def hash_of(line: bytes) -> str:
+    """What `agent.unparsed` cites as `raw_hash`."""
+    return hashlib.sha256(line).hexdigest()
+
+
+# --- reading ----------------------------------------------------------------
+
+
+def lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """Lines of a byte stream cut anywhere.
+
+    Split at "\\n" alone: U+2028 and friends occur inside JSON strings. The last
+    line may lack its newline. A long line is joined once, not once per chunk.
+    """
+    pending: list[bytes] = []
+    for chunk in chunks:
+        head, newline, rest = chunk.partition(b"\n")
+        pending.append(head)
+        if not newline:
+            continue
+        yield b"".join(pending).removesuffix(b"\r")
+        *whole, last = rest.split(b"\n")
+        for line in whole:
+            yield line.removesuffix(b"\r")
+        pending = [last]
+    if last := b"".join(pending):
+        yield last.removesuffix(b"\r")
+
+
+def read(source: Iterable[bytes]) -> Iterator[Record]:
+    """Records of a tape, or of an agent's bare native lines; the first line that is JSON tells which."""
+    numbered = (line for line in lines(source) if line and not line.isspace())
+    leading: list[bytes] = []
+    is_tape = False
+    for line in numbered:
+        leading.append(line if leading else line.removeprefix(BOM))
+        is_tape = _looks_taped(leading[-1])
+        if is_tape or leading[-1].lstrip().startswith(b"{") or len(leading) == 100:
+            break
+    as_record = _taped if is_tape else _bare
+    yield from map(as_record, leading)
+    yield from map(as_record, numbered)
+
+
+def _bare(line: bytes) -> Record:
+    return Record(0.0, "recv", Raw(line))
+
+
+def _taped(line: bytes) -> Record:
+    try:
+        return _decode_record(line)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return _repaired(line)
+
+
+def _looks_taped(line: bytes) -> bool:
+    return bytes(_taped(line).payload) != line
+
+
+def _repaired(line: bytes) -> Record:
+    """A tape line that the fast decoder refuses: for its payload alone (then the payload
+    is cut out and judged by itself), or because the line is broken (then it is heard whole,
+    so that it becomes `agent.unparsed` and is not lost)."""
+    try:
+        fields = {name: (value, raw) for name, value, raw in _members(line.decode())}
+        (t, _), (dir, _), (_, payload) = fields["t"], fields["dir"], fields["payload"]
+        if dir in DIRECTIONS:
+            return Record(float(t), dir, Raw(payload.encode()))
+    except (KeyError, ValueError, TypeError, RecursionError, StopIteration):
+        pass
+    return _bare(line)
+
+
+def _members(text: str) -> Iterator[tuple[str, Any, str]]:
+    """Name, value and original text of each member of a JSON object."""
+    scan, at = json.JSONDecoder().raw_decode, text.index("{") + 1
+    while (at := _skip(text, at)) < len(text) and text[at] == '"':
+        name, at = scanstring(text, at + 1, True)
+        begin = _skip(text, text.index(":", at) + 1)
+        value, end = scan(text, begin)
+        yield name, value, text[begin:end]
+        at = _skip(text, end)
+        if text[at] != ",":
+            return
+        at += 1
+
+
+def _skip(text: str, at: int) -> int:
+    while at < len(text) and text[at] in " \t\r\n":
+        at += 1
+    return at
+
+
+# --- decoding ---------------------------------------------------------------
+
+_decode = msgspec.json.Decoder().decode
+_decode_record = msgspec.json.Decoder(Record).decode
+
+
+def decode(data: bytes | Raw) -> Any:
+    """JSON that the fast decoder refuses though it is JSON: lone surrogates (a JavaScript
+    program cut a string in the middle of an emoji) and numbers beyond a double."""
+    try:
+        return _mended(json.loads(bytes(data).decode(), parse_constant=_no_such_number))
+    except RecursionError:
+        raise Unparsed("nested too deeply") from None
+    except ValueError as error:
+        raise Unparsed(f"not JSON: {error}") from None
+
+
+def _no_such_number(name: str) -> Any:
+    raise ValueError(f"{name} is not a JSON number")
+
+
+def _mended(value: Any) -> Any:
+    match value:
+        case str():
+            return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        case dict():
+            return {_mended(key): _mended(inner) for key, inner in value.items()}
+        case list():
+            return [_mended(inner) for inner in value]
+        case _:
+            return value
