@@ -93,7 +93,8 @@ class Items:
         """The latest item of the same native message, else the call that this is nested in."""
         if message is not None and (latest := self._latest.get(message)) is not None:
             return latest
-        return self.families[under].item_id if under in self.families else None
+        family = self.families.get(under) if under is not None else None
+        return family.item_id if family else None
 
     def remember(self, call: CallState) -> None:
         self.families[call.call_id] = Family(call.item.item_id, call.item.parent_id, call.under)

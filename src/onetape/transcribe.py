@@ -130,8 +130,8 @@ def _records(source: bytes | Iterable[bytes] | Iterable[Record]) -> Iterator[Rec
     if first is None:
         return iter(())
     if isinstance(first, Record):
-        return _chain(first, items)  # type: ignore[arg-type]
-    return tape.read(_chain(first, items))  # type: ignore[arg-type]
+        return _chain(first, items)
+    return tape.read(_chain(first, items))
 
 
 def _chain(first: Any, rest: Iterator[Any]) -> Iterator[Any]:
