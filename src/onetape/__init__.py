@@ -6,12 +6,15 @@
         print(event.sequence, onetape.type_of(event))
 """
 
+from onetape.digest import digest
 from onetape.errors import AgentFailed, OnetapeError, Refused, Unparsed
 from onetape.promises import Violation, check
 from onetape.schema import Event, Item, to_json, type_of
 from onetape.transcribe import Transcriber, transcribe
 
+__version__ = "0.1.0"
+
 __all__ = [
-    "transcribe", "Transcriber", "check", "Violation", "Event", "Item", "to_json", "type_of",
+    "transcribe", "Transcriber", "digest", "check", "Violation", "Event", "Item", "to_json", "type_of",
     "OnetapeError", "Unparsed", "Refused", "AgentFailed",
 ]  # fmt: skip

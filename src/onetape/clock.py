@@ -10,8 +10,15 @@ class Clock:
     def __init__(self, started: str | None) -> None:
         self._base = _microseconds(started)
         self._second, self._prefix = -1, ""
+        self.t, self.text = -1.0, ""
+        """The last time that was asked for: bare lines have one, and so has a burst of lines."""
 
     def at(self, t: float) -> str:
+        if t != self.t:
+            self.t, self.text = t, self._format(t)
+        return self.text
+
+    def _format(self, t: float) -> str:
         # Whole microseconds first: 1.0005 s is 1000.4999… ms as a float, and would be rounded down.
         total = max(0, min(_LAST, (self._base + round(t * 1e6) + 500) // 1000))
         second, millisecond = divmod(total, 1000)
@@ -19,6 +26,16 @@ class Clock:
             self._second = second
             self._prefix = (_EPOCH + timedelta(seconds=second)).strftime("%Y-%m-%dT%H:%M:%S.")
         return f"{self._prefix}{millisecond:03d}Z"
+
+
+def milliseconds(time: str) -> int:
+    """An event's time as milliseconds since 1970."""
+    return (datetime.fromisoformat(time) - _EPOCH) // timedelta(milliseconds=1)
+
+
+def seconds_of(started: str | None) -> float:
+    """When a tape began, as seconds since 1970."""
+    return _microseconds(started) / 1e6
 
 
 def _microseconds(started: str | None) -> int:

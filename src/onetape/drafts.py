@@ -11,11 +11,13 @@ an item belongs to (a call is parented to the latest message item of its own
 native message); `under` names the call whose subagent this is part of.
 """
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable, Iterable
 from typing import Any, TypeAlias
 
+import msgspec
 from msgspec import Struct
 
+from onetape.errors import Unparsed
 from onetape.schema import ContentPart, ItemStatus, PermissionStatus, Question, StatusLabel, TurnStatus, Usage, Visibility
 
 Key: TypeAlias = Hashable
@@ -48,7 +50,7 @@ class BeginTurn(Draft, frozen=True):
 
 
 class EndTurn(Draft, frozen=True):
-    """The turn is over. Nothing happens if none is open."""
+    """The turn is over. If none is open nothing happens, but a failure is told all the same."""
 
     status: TurnStatus = "completed"
     usage: Usage | None = None
@@ -68,6 +70,8 @@ class Open(Draft, frozen=True):
     message: Key | None = None
     under: str | None = None
     native_id: str | None = None
+    is_stub: bool = False
+    """The agent did not say that it begins, but speaks in it: its start is ours."""
 
 
 class Add(Draft, frozen=True):
@@ -102,12 +106,22 @@ class Heard(Draft, frozen=True):
     under: str | None = None
 
 
+class Withdrawn(Draft, frozen=True):
+    """A message that was `Said` will never be taken up: whoever sent it has taken it back."""
+
+    native_id: str
+
+
 class UserMessage(Draft, frozen=True):
-    """A user message, told once and for all: by an agent that echoes each, or the prompt of a subagent."""
+    """A user message, told once and for all: by an agent that echoes each, or the prompt of a subagent.
+
+    `ours`: the agent did not say it; what we sent earlier is known to be taken up now.
+    """
 
     parts: list[ContentPart]
     native_id: str | None = None
     under: str | None = None
+    ours: bool = False
 
 
 class System(Draft, frozen=True):
@@ -143,6 +157,8 @@ class Call(Draft, frozen=True):
     native_id: str | None = None
     shell: Shell | None = None
     """Set for a command, so that its result has the command part also when it never ran."""
+    background: bool = False
+    """It began by itself and may outlive its turn: where none is open it gets one of its own, which says nothing of the agent's."""
 
 
 class Running(Draft, frozen=True):
@@ -215,6 +231,8 @@ class Reply(Draft, frozen=True):
 
     question_id: str
     answers: list[list[str]] | None
+    ours: bool = False
+    """Not told: it follows from the outcome."""
 
 
 # --- the rest ---------------------------------------------------------------
@@ -246,6 +264,8 @@ class CloseNote(Draft, frozen=True):
     detail: str | None = None
     json: Any = None
     failed: bool = False
+    label: StatusLabel | None = None
+    """Set where its end says enough to be told though its beginning was not."""
 
 
 class Failure(Draft, frozen=True):
@@ -280,3 +300,60 @@ class Unheard(Draft, frozen=True):
     """A send that the translator does not know makes no event; tests look for it."""
 
     native: Any
+
+
+# --- the border -------------------------------------------------------------
+
+
+_Fits: TypeAlias = Callable[[Any], bool]
+
+
+def _fits(kind: type[Struct]) -> _Fits:
+    """Whether the plain fields of such a thing are of their types. Compiled once per kind: to look fields up for each thing takes longer
+    than all that is done with it."""
+    checks = [check.format(f"it.{name}") for name, hint in kind.__annotations__.items() for check in [_CHECKS.get(hint)] if check]
+    compiled: _Fits = eval(f"lambda it: {' and '.join(checks) or True}", {"nested": _nested})
+    return compiled
+
+
+class _Compiled(dict[type[Struct], _Fits]):
+    """Each when it is first wanted: all of them would take as long as the rest of the import."""
+
+    def __missing__(self, kind: type[Struct]) -> _Fits:
+        self[kind] = _fits(kind)
+        return self[kind]
+
+
+def _nested(things: Iterable[Struct]) -> bool:
+    for thing in things:  # noqa: SIM110 - no generator: this is on the way of every result
+        if not _FITS[type(thing)](thing):
+            return False
+    return True
+
+
+_CHECKS: dict[Any, str] = {
+    str: "type({0}) is str",
+    str | None: "({0} is None or type({0}) is str)",
+    int | None: "({0} is None or type({0}) is int)",
+    Key: "hash({0}) is not None",
+    Key | None: "hash({0}) is not None",
+    Shell | None: "({0} is None or nested(({0},)))",
+    list[ContentPart]: "nested({0})",
+    list[ContentPart] | None: "({0} is None or nested({0}))",
+    tuple[ContentPart, ...]: "(not {0} or nested({0}))",
+}
+_DEEP = frozenset({Query, Reply})
+_FITS = _Compiled()
+
+
+def fitting(draft: Draft) -> Draft:
+    """The draft itself. A native id or text that is no string must not get further: it would break the transcript, not the line."""
+    kind = type(draft)
+    is_fit = _FITS[kind](draft)
+    if not is_fit or kind in _DEEP:
+        for name, hint in kind.__annotations__.items():
+            if name in ("parts", "questions", "shell", "answers"):
+                msgspec.convert(msgspec.to_builtins(getattr(draft, name)), hint)  # says what is wrong, and where
+    if not is_fit:
+        raise Unparsed(f"{kind.__name__}: an id or a text that is none")
+    return draft

@@ -34,6 +34,10 @@ class Echoes:
             return [self.queued.popleft() for _ in range(at + 1)]
         return None
 
+    def drop(self, native_id: str) -> None:
+        """It was taken back before the agent took it up."""
+        self.queued = deque(said for said in self.queued if said.native_id != native_id)
+
     def take_all(self) -> list[Said]:
         taken = list(self.queued)
         self.queued.clear()

@@ -16,6 +16,11 @@ KEPT_HEAD, KEPT_TAIL = 20, 50
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_=>])")
 
 
+def unstyled(text: str) -> str:
+    """Text without the escape sequences that colour it on a terminal."""
+    return _ESCAPES.sub("", text)
+
+
 class LastWords:
     """What a process wrote to stderr: bounded, the first and the last lines."""
 
@@ -25,12 +30,15 @@ class LastWords:
         self._total = 0
 
     def add(self, line: str) -> None:
-        for text in _ESCAPES.sub("", line).split("\n"):
+        for text in unstyled(line).split("\n"):
             self._total += 1
             if len(self._head) < KEPT_HEAD:
                 self._head.append(text)
             else:
                 self._tail.append(text)
+
+    def skip(self, count: int) -> None:
+        self._total += count
 
     @property
     def last(self) -> str | None:
@@ -57,7 +65,7 @@ class Ending:
         """Whether the process left an open turn behind."""
 
     def signal(self, name: Any) -> None:
-        self.signalled = self.signalled or name in STOP_SIGNALS
+        self.signalled = self.signalled or (isinstance(name, str | int) and name in STOP_SIGNALS)
 
     def exit(self, code: int | None, in_turn: bool) -> None:
         self.exited, self.code, self.was_in_turn = True, code, in_turn

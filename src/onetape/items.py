@@ -12,7 +12,7 @@ from msgspec import Struct
 from onetape import schema
 from onetape.drafts import Key, Shell
 from onetape.recent import Recent
-from onetape.schema import ContentPart, Item, ItemKind, ItemRole, ItemStatus
+from onetape.schema import ContentPart, ItemKind, ItemRole
 
 # How many closed items stay known as parents. A child that names an older one has been waited for
 # through thousands of others, which no agent does; the bound keeps memory constant.
@@ -32,9 +32,6 @@ class OpenItem(Struct):
     chunks: list[str] = []
     followed: bool = False
     """It lasts until told: neither the end of its turn nor a retry completes it (status items)."""
-
-    def item(self, content: list[ContentPart], status: ItemStatus) -> Item:
-        return Item(self.item_id, self.native_id, self.parent_id, self.kind, self.role, content, status)
 
     def streamed(self) -> list[ContentPart]:
         """What the item holds if nobody says more."""

@@ -12,6 +12,6 @@ class Recent(dict[K, V]):
         self._limit = limit
 
     def __setitem__(self, key: K, value: V) -> None:
-        super().__setitem__(key, value)
+        dict.__setitem__(self, key, value)  # not super(): this is on the way of every item
         if len(self) > self._limit:
             del self[next(iter(self))]

@@ -12,7 +12,7 @@ agent's, all else (a send, an exit, a promise kept) is ours.
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from msgspec import UNSET
+from msgspec import UNSET, Raw
 from msgspec.structs import replace
 
 from onetape import drafts as d
@@ -23,12 +23,16 @@ from onetape.echoes import Echoes
 from onetape.ending import Ending
 from onetape.items import CallState, Items, OpenItem, merged, shell_part
 from onetape.recent import Recent
-from onetape.schema import ContentPart, Event, ItemStatus, TurnStatus
+from onetape.schema import ContentPart, DeltaData, Event, ItemDelta, ItemStatus, TurnStatus
 from onetape.tape import Head, Record, hash_of
 
 
 class Recorder:
-    def __init__(self, head: Head, session_id: str, key: str, *, include_raw: bool = False, chatty: bool = False) -> None:
+    def __init__(
+        self, head: Head, session_id: str, key: str, *, include_raw: bool = False, chatty: bool = False,
+        spent: Callable[[], schema.Usage | None] = lambda: None,
+    ) -> None:  # fmt: skip
+        """`spent`: what a turn was billed that nobody but us will end."""
         self._session_id = session_id
         self._native_session_id: str | None = None
         self._event_prefix = f"evt_{key}_"
@@ -36,14 +40,17 @@ class Recorder:
         self._clock = Clock(head.started)
         self._include_raw = include_raw
         self._chatty = chatty
+        self._spent = spent
         self._sequence = 0
         self._events: list[Event] = []
         self._cause: Record | None = None
+        self._raw: Raw | None = None
         self._is_native = False
         self._time = self._clock.at(0.0)
         self._announced: dict[str, Any] | None = None
         self._turn_id: str | None = None
-        self._turn_error: str | None = None
+        self._failed_with: str | None = None
+        """The failure of this turn; between turns, one told since the last turn began."""
         self._turns = 0
         self._turn_ids: Recent[str, None] = Recent(4096)
         self._last_turn: TurnStatus | None = None
@@ -65,6 +72,26 @@ class Recorder:
             _VERBS[type(draft)](self, draft)
         return self._events
 
+    def speaking(self, key: d.Key) -> OpenItem | None:
+        """The message that is open under this key; none once the session has ended, whatever the agent still says."""
+        return None if self._has_ended else self._items.open.get(key)
+
+    def words(self, causes: list[Record], item: OpenItem, texts: list[str]) -> list[Event]:
+        """The short way for the next words of an open message, one record each: the same events as `record` would make."""
+        item.chunks += texts
+        if self.blobs:
+            self.blobs.clear()
+        first, self._sequence = self._sequence + 1, self._sequence + len(texts)
+        prefix, session_id, native_session_id, clock = self._event_prefix, self._session_id, self._native_session_id, self._clock
+        item_id, native_id, is_raw_wanted = item.item_id, item.native_id, self._include_raw
+        return [
+            ItemDelta(
+                f"{prefix}{number}", number, clock.text if clock.t == cause.t else clock.at(cause.t), session_id, native_session_id,
+                False, "agent", DeltaData(item_id, native_id, text), cause.payload if is_raw_wanted else None,
+            )
+            for number, (cause, text) in enumerate(zip(causes, texts, strict=True), first)
+        ]  # fmt: skip
+
     def signal(self, cause: Record, name: Any) -> list[Event]:
         """We signalled the process: if it now ends, it was stopped and did not fail."""
         self._begin(cause)
@@ -74,6 +101,10 @@ class Recorder:
     def stderr(self, line: str) -> None:
         self._revive()
         self._ending.stderr.add(line)
+
+    def stderr_left_out(self, count: int) -> None:
+        """So many lines are not on the tape: who made it kept the first and the last ones only."""
+        self._ending.stderr.skip(count)
 
     def exit(self, cause: Record, code: int | None, drafts: Iterable[d.Draft]) -> list[Event]:
         """The process is gone: what is open is closed. The session may go on in another one."""
@@ -95,8 +126,9 @@ class Recorder:
 
     def finish(self) -> list[Event]:
         """The tape is over: what is open is closed, and the session with it."""
-        self._events, self._cause, self._is_native = [], None, False
-        if self._sequence and not self._has_ended:
+        self._events, self._cause, self._raw, self._is_native = [], None, None, False
+        # A process that died before it said anything was a session too.
+        if (self._sequence or self._ending.exited) and not self._has_ended:
             if not self._ending.exited:
                 self._ending.was_in_turn = self._turn_id is not None
             self._process_gone(stopped=False)
@@ -106,10 +138,12 @@ class Recorder:
     def _begin(self, cause: Record) -> None:
         self._events = []
         self._cause = cause
+        self._raw = cause.payload if self._include_raw else None
         self._is_native = cause.dir == "recv"
         self._time = self._clock.at(cause.t)
-        self.blobs.clear()
-        if cause.dir in ("recv", "send"):
+        if self.blobs:
+            self.blobs.clear()
+        if self._ending.exited and cause.dir in ("recv", "send"):
             self._revive()
 
     def _revive(self) -> None:
@@ -125,13 +159,12 @@ class Recorder:
             self._start({}, ours=True)
         if self._has_ended:
             return
-        self._sequence += 1
+        self._sequence = sequence = self._sequence + 1
         synthetic = ours or not self._is_native
         self._events.append(
             kind(
-                f"{self._event_prefix}{self._sequence}", self._sequence, self._time, self._session_id, self._native_session_id,
-                synthetic, "daemon" if synthetic else "agent", data,
-                self._cause.payload if self._include_raw and self._cause is not None else None,
+                f"{self._event_prefix}{sequence}", sequence, self._time, self._session_id, self._native_session_id,
+                synthetic, "daemon" if synthetic else "agent", data, self._raw,
             )
         )  # fmt: skip
 
@@ -167,32 +200,33 @@ class Recorder:
 
     def _open_turn(self, draft: d.BeginTurn, *, ours: bool = False) -> None:
         self._turns += 1
-        self._turn_id = draft.turn_id if draft.turn_id is not None and draft.turn_id not in self._turn_ids else f"turn_{self._turns}"
+        self._turn_id = draft.turn_id if draft.turn_id and draft.turn_id not in self._turn_ids else f"turn_{self._turns}"
         self._turn_ids[self._turn_id] = None
-        self._turn_error = None
+        self._failed_with = None
         self._emit(schema.TurnStarted, schema.TurnStartedData("started", self._turn_id, draft.metadata or UNSET), ours=ours)
 
     def _end_turn(self, draft: d.EndTurn, *, ours: bool = False) -> None:
         if self._turn_id is None:
+            if draft.status == "failed" and draft.error and self._failed_with is None:
+                self._failure(d.Failure(draft.error, draft.code, draft.details), ours=ours)
             return
         if self._queue_is_due:
             self._take_up_queue()
         self._close_turn_bound()
         if draft.status == "failed":
-            self._failure(d.Failure(draft.error or self._turn_error or "the turn failed", draft.code, draft.details), ours=ours)
+            self._failure(d.Failure(draft.error or self._failed_with or "the turn failed", draft.code, draft.details), ours=ours)
         outcome = schema.TurnOutcome(
             draft.status,
             usage=draft.usage or UNSET,
-            error=(draft.error or self._turn_error or UNSET) if draft.status == "failed" else UNSET,
+            error=(draft.error or self._failed_with or UNSET) if draft.status == "failed" else UNSET,
         )
         self._emit(schema.TurnEnded, schema.TurnEndedData("ended", self._turn_id, outcome), ours=ours)
         self._turn_id, self._last_turn = None, draft.status
 
     def _failure(self, draft: d.Failure, *, ours: bool = False) -> None:
-        if self._turn_id is not None:
-            if self._turn_error is not None:
-                return  # the same failure, told again
-            self._turn_error = draft.message
+        if self._turn_id is not None and self._failed_with is not None:
+            return  # the same failure, told again
+        self._failed_with = draft.message
         self._emit(schema.Error, schema.ErrorData(draft.message, draft.code, draft.details), ours=ours)
 
     def _inside(self, under: str | None) -> None:
@@ -222,6 +256,10 @@ class Recorder:
         for said in taken:
             self._user_message(d.UserMessage(said.parts, said.native_id or draft.native_id))
 
+    def _withdrawn(self, draft: d.Withdrawn) -> None:
+        self._echoes.drop(draft.native_id)
+        self._queue_is_due = self._queue_is_due and bool(self._echoes.queued)
+
     def _take_up_queue(self) -> None:
         """Messages sent during an earlier turn and never echoed belong to this one."""
         self._queue_is_due = False
@@ -230,6 +268,7 @@ class Recorder:
             self._user_message(d.UserMessage(said.parts, said.native_id), ours=True)
 
     def _user_message(self, draft: d.UserMessage, *, ours: bool = False) -> None:
+        ours = ours or draft.ours
         if draft.under is None and self._turn_id is None:
             self._open_turn(d.BeginTurn(), ours=ours)
         elif draft.under is not None:
@@ -250,7 +289,7 @@ class Recorder:
             "message", "assistant", first, self._items.parent(None, draft.under), draft.native_id, draft.under, draft.message,
         )  # fmt: skip
         self._items.open[draft.key] = item
-        self._emit_item(schema.ItemStarted, item, [first], "in_progress")
+        self._emit_item(schema.ItemStarted, item, [first], "in_progress", ours=draft.is_stub)
 
     def _add(self, draft: d.Add) -> None:
         item = self._items.open.get(draft.key)
@@ -263,11 +302,13 @@ class Recorder:
             self._close_message(item, draft)
 
     def _close_message(self, item: OpenItem, draft: d.Close, *, ours: bool = False) -> None:
-        content = draft.parts
-        if content is None:
-            content = item.streamed() if draft.text is None else [_with_text(item.first, draft.text)]
-        final = "".join(part.text for part in content if isinstance(part, schema.Text | schema.Reasoning))
         streamed = "".join(item.chunks)
+        if draft.parts is not None:
+            content = draft.parts
+            final = "".join(part.text for part in content if isinstance(part, schema.Text | schema.Reasoning))
+        else:
+            final = streamed if draft.text is None else draft.text
+            content = [_with_text(item.first, final)]
         # Where the final text contradicts what was streamed, the completed item is the truth.
         if final != streamed and final.startswith(streamed):
             self._delta(item, final[len(streamed) :], ours=True)
@@ -280,6 +321,9 @@ class Recorder:
     # --- tools --------------------------------------------------------------
 
     def _call(self, draft: d.Call, *, ours: bool = False) -> None:
+        if draft.background:
+            self._items.send_to_background(draft.call_id)
+        alone = draft.background and draft.under is None and self._turn_id is None
         call = self._items.calls.get(draft.call_id)
         if call is None:
             if draft.call_id in self._items.families:
@@ -291,6 +335,9 @@ class Recorder:
             call.is_final = True
             part = schema.ToolCall(draft.name, draft.arguments, draft.call_id)
             self._emit_item(schema.ItemCompleted, call.item, [part], "completed", ours=ours)
+        if alone:
+            self._open_result(call, None)
+            self._end_turn(d.EndTurn(), ours=True)
 
     def _open_call(self, draft: d.Call, *, ours: bool) -> CallState:
         first = schema.ToolCall(draft.name, draft.arguments or "", draft.call_id)
@@ -370,7 +417,7 @@ class Recorder:
     def _reply(self, draft: d.Reply, *, ours: bool = False) -> None:
         ask = self._asks.resolve(draft.question_id)
         if isinstance(ask, d.Query):
-            self._emit(schema.QuestionResolved, question_data(ask, draft), ours=ours)
+            self._emit(schema.QuestionResolved, question_data(ask, draft), ours=ours or draft.ours)
 
     def _reject(self, ask: Pending) -> None:
         self._answer(d.Answer(id_of(ask), "reject"), ours=True)
@@ -399,6 +446,8 @@ class Recorder:
 
     def _close_note(self, draft: d.CloseNote) -> None:
         item = self._items.open.pop(draft.key, None)
+        if item is None and draft.label is not None:
+            self._note(d.Note(draft.label, draft.detail, draft.json, failed=draft.failed))
         if item is None or not isinstance(item.first, schema.Status):
             return
         content: list[ContentPart] = [schema.Status(item.first.label, draft.detail if draft.detail is not None else item.first.detail)]
@@ -434,7 +483,8 @@ class Recorder:
         self._emit_item(schema.ItemCompleted, item, content, status, ours=ours)
 
     def _emit_item(self, kind: type[Any], item: OpenItem, content: list[ContentPart], status: ItemStatus, *, ours: bool = False) -> None:
-        self._emit(kind, schema.ItemData(item.item(content, status)), ours=ours)
+        told = schema.Item(item.item_id, item.native_id, item.parent_id, item.kind, item.role, content, status)
+        self._emit(kind, schema.ItemData(told), ours=ours)
 
     # --- closing ------------------------------------------------------------
 
@@ -465,9 +515,9 @@ class Recorder:
         if self._turn_id is None:
             self._close_turn_bound()
         elif stopped:
-            self._end_turn(d.EndTurn("interrupted"), ours=True)
+            self._end_turn(d.EndTurn("interrupted", self._spent()), ours=True)
         else:
-            self._end_turn(d.EndTurn("failed", error=self._ending.message, code="process_exit"), ours=True)
+            self._end_turn(d.EndTurn("failed", self._spent(), self._ending.message, "process_exit"), ours=True)
         for key, item in list(self._items.open.items()):
             del self._items.open[key]
             self._emit_item(schema.ItemCompleted, item, item.streamed(), "failed", ours=True)
@@ -515,4 +565,5 @@ _VERBS: dict[type[d.Draft], Callable[[Recorder, Any], None]] = {
     d.Unknown: Recorder._unknown,
     d.Unreadable: Recorder._unreadable,
     d.UserMessage: Recorder._user_message,
+    d.Withdrawn: Recorder._withdrawn,
 }

@@ -7,6 +7,8 @@ no rule about how an agent's words become these (recorder.py, agents/).
 tagged union on `type`, so a typed reader is one call:
 
     msgspec.json.decode(line, type=schema.Event)
+
+`gc=False`: nothing here can hold itself, so the cycle collector need not look.
 """
 
 from typing import Any, Literal, TypeAlias
@@ -81,7 +83,7 @@ class Status(Part, tag="status", frozen=True):
 ContentPart: TypeAlias = Text | Json | ToolCall | ToolResult | FileRef | Reasoning | Image | Status
 
 
-class Item(Struct, frozen=True):
+class Item(Struct, frozen=True, gc=False):
     item_id: str
     native_item_id: str | None
     parent_id: str | None
@@ -94,18 +96,18 @@ class Item(Struct, frozen=True):
 # --- data of each event -----------------------------------------------------
 
 
-class StartedData(Struct, frozen=True):
+class StartedData(Struct, frozen=True, gc=False):
     metadata: dict[str, Any]
 
 
-class Stderr(Struct, frozen=True):
+class Stderr(Struct, frozen=True, gc=False):
     truncated: bool
     head: str | UnsetType = UNSET
     tail: str | UnsetType = UNSET
     total_lines: int | UnsetType = UNSET
 
 
-class EndedData(Struct, frozen=True):
+class EndedData(Struct, frozen=True, gc=False):
     reason: EndReason
     terminated_by: Party
     message: str | UnsetType = UNSET
@@ -113,7 +115,7 @@ class EndedData(Struct, frozen=True):
     stderr: Stderr | UnsetType = UNSET
 
 
-class Usage(Struct, frozen=True):
+class Usage(Struct, frozen=True, gc=False):
     """What one turn was billed; null where the agent does not tell."""
 
     input_tokens: int | None = None
@@ -125,25 +127,25 @@ class Usage(Struct, frozen=True):
     model: str | None = None
 
 
-class TurnStartedData(Struct, frozen=True):
+class TurnStartedData(Struct, frozen=True, gc=False):
     phase: Literal["started"]
     turn_id: str
     metadata: dict[str, Any] | UnsetType = UNSET
 
 
-class TurnOutcome(Struct, frozen=True):
+class TurnOutcome(Struct, frozen=True, gc=False):
     status: TurnStatus
     usage: Usage | UnsetType = UNSET
     error: str | UnsetType = UNSET
 
 
-class TurnEndedData(Struct, frozen=True):
+class TurnEndedData(Struct, frozen=True, gc=False):
     phase: Literal["ended"]
     turn_id: str
     metadata: TurnOutcome
 
 
-class ItemData(Struct, frozen=True):
+class ItemData(Struct, frozen=True, gc=False):
     item: Item
 
 
@@ -153,25 +155,25 @@ class DeltaData(Struct, frozen=True, gc=False):
     delta: str
 
 
-class ErrorData(Struct, frozen=True):
+class ErrorData(Struct, frozen=True, gc=False):
     message: str
     code: str | None = None
     details: Any = None
 
 
-class PermissionData(Struct, frozen=True):
+class PermissionData(Struct, frozen=True, gc=False):
     permission_id: str
     action: str
     status: PermissionStatus
     metadata: dict[str, Any]
 
 
-class Option(Struct, frozen=True):
+class Option(Struct, frozen=True, gc=False):
     label: str
     description: str | None = None
 
 
-class Question(Struct, frozen=True):
+class Question(Struct, frozen=True, gc=False):
     id: str
     header: str | None
     prompt: str
@@ -180,7 +182,7 @@ class Question(Struct, frozen=True):
     answers: list[str] | UnsetType = UNSET
 
 
-class QuestionData(Struct, frozen=True):
+class QuestionData(Struct, frozen=True, gc=False):
     question_id: str
     prompt: str
     options: list[str]
@@ -190,7 +192,7 @@ class QuestionData(Struct, frozen=True):
     metadata: dict[str, Any] | UnsetType = UNSET
 
 
-class UnparsedData(Struct, frozen=True):
+class UnparsedData(Struct, frozen=True, gc=False):
     error: str
     location: str
     raw_hash: str
@@ -199,7 +201,7 @@ class UnparsedData(Struct, frozen=True):
 # --- events -----------------------------------------------------------------
 
 
-class Envelope(Struct, frozen=True, tag_field="type"):
+class Envelope(Struct, frozen=True, gc=False, tag_field="type"):
     """What every event carries; the subclasses add `data`, and their tag is `type`."""
 
     event_id: str

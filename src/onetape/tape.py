@@ -9,7 +9,8 @@ knows nothing of what a payload means.
 import base64
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any
 
@@ -20,6 +21,8 @@ from onetape.errors import Unparsed
 
 DIRECTIONS = frozenset({"head", "recv", "send", "stderr", "exit", "cmd", "end", "note"})
 BOM = b"\xef\xbb\xbf"
+TOGETHER = 512
+"""Records in a batch at most: a file may be one chunk."""
 
 
 class Head(Struct, frozen=True, omit_defaults=True):
@@ -41,7 +44,7 @@ class Head(Struct, frozen=True, omit_defaults=True):
     """The native session id that a live session goes on with."""
 
 
-class Record(Struct, frozen=True, omit_defaults=True):
+class Record(Struct, frozen=True, omit_defaults=True, gc=False):
     """One thing that happened on the wire; `t` is in seconds since the tape began."""
 
     t: float
@@ -73,8 +76,13 @@ class Record(Struct, frozen=True, omit_defaults=True):
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             native = decode(self.payload)
         if isinstance(native, str):
-            raise Unparsed("not JSON")
+            raise Unparsed(_why_not(self.line))
         return native
+
+
+def is_heard(record: Record) -> bool:
+    """Whether the agent said this: no log line of its server, and no remark of the recorder's."""
+    return record.dir == "recv" and record.stream is None and record.note is None
 
 
 def record(t: float, dir: str, payload: Any) -> Record:
@@ -82,14 +90,21 @@ def record(t: float, dir: str, payload: Any) -> Record:
     return Record(t, dir, Raw(msgspec.json.encode(payload)))
 
 
+def heard(t: float, line: bytes) -> Record:
+    """A record of what the agent said, without a look at whether it is JSON; whoever decodes it finds out."""
+    said = Record(t, "recv", Raw(line))
+    # A payload that is a string stands for a line that is not JSON, so a line that is a string is quoted once more.
+    return said if _is_text(line) and not line.startswith(b'"') else quoted(said)
+
+
 def recv(t: float, line: bytes) -> Record:
     """A record of what the agent said, also where that is not JSON or not even text."""
-    heard = Record(t, "recv", Raw(line))
+    said = Record(t, "recv", Raw(line))
     try:
-        heard.native()
+        said.native()
     except Unparsed:
-        return quoted(heard)
-    return heard
+        return quoted(said)
+    return said
 
 
 def quoted(heard: Record) -> Record:
@@ -120,38 +135,57 @@ def lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
     Split at "\\n" alone: U+2028 and friends occur inside JSON strings. The last
     line may lack its newline. A long line is joined once, not once per chunk.
     """
+    return chain.from_iterable(_completed(chunks))
+
+
+def _completed(chunks: Iterable[bytes]) -> Iterator[list[bytes]]:
+    """The lines that each chunk completes."""
     pending: list[bytes] = []
     for chunk in chunks:
-        head, newline, rest = chunk.partition(b"\n")
-        pending.append(head)
-        if not newline:
+        if b"\n" not in chunk:
+            pending.append(chunk)
             continue
-        yield b"".join(pending).removesuffix(b"\r")
-        *whole, last = rest.split(b"\n")
-        for line in whole:
-            yield line.removesuffix(b"\r")
-        pending = [last]
+        whole = chunk.split(b"\n")
+        whole[0] = b"".join([*pending, whole[0]])
+        pending = [whole.pop()]
+        # Few files have carriage returns; the others need not pay for them line by line.
+        yield [line.removesuffix(b"\r") for line in whole] if b"\r" in chunk or whole[0].endswith(b"\r") else whole
     if last := b"".join(pending):
-        yield last.removesuffix(b"\r")
+        yield [last.removesuffix(b"\r")]
 
 
 def read(source: Iterable[bytes]) -> Iterator[Record]:
     """Records of a tape, or of an agent's bare native lines; the first line that is JSON tells which."""
-    numbered = (line for line in lines(source) if line and not line.isspace())
+    return chain.from_iterable(batches(source))
+
+
+def batches(source: Iterable[bytes]) -> Iterator[list[Record]]:
+    """The same, together what comes together."""
+    said = ([line for line in some if line and not line.isspace()] for some in _completed(source))
     leading: list[bytes] = []
-    is_tape = False
-    for line in numbered:
-        leading.append(line if leading else line.removeprefix(BOM))
-        is_tape = _looks_taped(leading[-1])
-        if is_tape or leading[-1].lstrip().startswith(b"{") or len(leading) == 100:
+    as_record = None
+    for some in said:
+        leading += some if leading else [line.removeprefix(BOM) for line in some[:1]] + some[1:]
+        if (as_record := _reader(leading)) is not None:
             break
-    as_record = _taped if is_tape else _bare
-    yield from map(as_record, leading)
-    yield from map(as_record, numbered)
+    for some in chain([leading], said):
+        for at in range(0, len(some), TOGETHER):
+            yield [*map(as_record or _bare, some[at : at + TOGETHER])]
+
+
+def _reader(leading: list[bytes]) -> Callable[[bytes], Record] | None:
+    """How these lines are to be read; None where more of them are needed to tell."""
+    for line in leading[:100]:
+        if _looks_taped(line):
+            return _taped
+        if line.lstrip().startswith(b"{"):
+            return _bare
+    return None if len(leading) < 100 else _bare
 
 
 def _bare(line: bytes) -> Record:
-    return Record(0.0, "recv", Raw(line))
+    said = Record(0.0, "recv", Raw(line))
+    return quoted(said) if line.startswith(b'"') else said
 
 
 def _taped(line: bytes) -> Record:
@@ -188,7 +222,7 @@ def _members(text: str) -> Iterator[tuple[str, Any, str]]:
         value, end = scan(text, begin)
         yield name, value, text[begin:end]
         at = _skip(text, end)
-        if text[at] != ",":
+        if text[at : at + 1] != ",":
             return
         at += 1
 
@@ -214,6 +248,25 @@ def decode(data: bytes | Raw) -> Any:
         raise Unparsed("nested too deeply") from None
     except ValueError as error:
         raise Unparsed(f"not JSON: {error}") from None
+
+
+def _why_not(line: bytes) -> str:
+    """What is wrong with a line that a tape holds as a string: the same words as when it was heard."""
+    try:
+        decode(line)
+    except Unparsed as error:
+        return str(error)
+    return "not a JSON object"
+
+
+def _is_text(line: bytes) -> bool:
+    if line.isascii():
+        return True
+    try:
+        line.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _no_such_number(name: str) -> Any:

@@ -9,6 +9,7 @@ It streams: nothing here grows with the length of the tape.
 
 import hashlib
 from collections.abc import Iterable, Iterator
+from itertools import chain, islice
 from typing import Any
 
 import msgspec
@@ -17,12 +18,12 @@ from msgspec import Raw
 from onetape import tape
 from onetape.agents import registry
 from onetape.agents.agent import Agent
-from onetape.drafts import Draft, Unreadable
+from onetape.drafts import Unreadable
 from onetape.errors import Refused, Unparsed
 from onetape.recorder import Recorder
 from onetape.schema import Event
-from onetape.tape import Head, Record
-from onetape.translator import Send, Translator
+from onetape.tape import Head, Record, is_heard
+from onetape.translator import NOT_HOT, Send, Translator
 
 # How many records may pass before a dialect is recognised; then the agent's main one is taken.
 UNDECIDED = 64
@@ -41,14 +42,24 @@ def transcribe(
     `source`: the bytes, any iterable of chunks of them (an open file), or records.
     `agent` and `dialect` may be left out where the tape's head names them.
     """
-    records = _records(source)
-    leading, head = _leading(records)
+    transcriber, batches = _opened(_batches(source), agent, dialect, session_id, include_raw)
+    return transcriber.transcript(batches)
+
+
+def opened(
+    source: bytes | Iterable[bytes] | Iterable[Record], agent: str | Agent | None = None, *, session_id: str | None = None
+) -> tuple["Transcriber", Iterator[Record]]:
+    """What transcribes a tape, and the tape's records, none of which it has taken yet."""
+    transcriber, batches = _opened(_batches(source), agent, None, session_id, False)
+    return transcriber, chain.from_iterable(batches)
+
+
+def _opened(
+    batches: Iterator[list[Record]], agent: str | Agent | None, dialect: str | None, session_id: str | None, include_raw: bool
+) -> tuple["Transcriber", Iterator[list[Record]]]:
+    leading, head = _leading(batches, agent)
     transcriber = Transcriber(_agent(agent, head), head, leading, dialect=dialect, session_id=session_id, include_raw=include_raw)
-    for record in leading:
-        yield from transcriber.take(record)
-    for record in records:
-        yield from transcriber.take(record)
-    yield from transcriber.finish()
+    return transcriber, chain([leading], batches)
 
 
 class Transcriber:
@@ -62,52 +73,111 @@ class Transcriber:
         head = head or Head()
         session_id = session_id or head.session_id or _session_id(leading)
         key = head.key or hashlib.sha256(session_id.encode()).hexdigest()[:12]
+        if head.agent not in (None, agent.name):
+            head = msgspec.structs.replace(head, dialect=None)  # another agent's tape: its words mean nothing here
         head = msgspec.structs.replace(head, agent=agent.name, session_id=session_id, key=key)
+        self.agent = agent
+        self.session_id = session_id
         self.translator: Translator = agent.translator(dialect or head.dialect, _said(leading))(head)
-        self._recorder = Recorder(head, session_id, key, include_raw=include_raw, chatty=self.translator.stderr_is_chatter)
+        self._last: Record | None = None
+        """What the agent said last: the cause of what it makes us say when the tape is over."""
+        self._recorder = Recorder(
+            head, session_id, key, include_raw=include_raw, chatty=self.translator.stderr_is_chatter, spent=self.translator.spent
+        )
 
     @property
     def blobs(self) -> list[Any]:
         return self._recorder.blobs
 
+    def transcript(self, batches: Iterable[list[Record]]) -> Iterator[Event]:
+        """All events of a whole tape."""
+        for batch in batches:
+            at = 0
+            while at < len(batch):
+                events = self.run(batch, at)
+                at += len(events) or 1
+                yield from events or self.step(batch[at - 1])[1]
+        yield from self.finish()
+
+    def run(self, records: list[Record], at: int) -> list[Event]:
+        """The short way: if an answer's next words begin here, their events, one for each record as far as they go on. Else none."""
+        hot = self.translator.hot
+        if hot is None or not hot.may_be(records[at]):
+            return []
+        decode, place, words = hot.decode, hot.place, hot.words
+        try:
+            message = decode(records[at].payload)
+        except NOT_HOT:
+            return []
+        said = self.translator.glance(message)
+        item = self._recorder.speaking(said.key) if said is not None and said.text else None
+        if item is None:
+            return []
+        here, texts = place(message), [words(message)]
+        for record in islice(records, at + 1, None):
+            try:
+                message = decode(record.payload)
+            except NOT_HOT:
+                break
+            text = words(message)
+            if not text or place(message) != here or record.dir != "recv" or record.note is not None or record.stream is not None:
+                break
+            texts.append(text)
+        taken = records[at : at + len(texts)]
+        self._last = taken[-1]
+        return self._recorder.words(taken, item, texts)
+
     def take(self, record: Record) -> list[Event]:
         """The events of one record. What the agent demands in answer is on the tape already."""
-        return self.step(record)[0]
+        return self.step(record)[1]
 
-    def step(self, record: Record) -> tuple[list[Event], list[Send]]:
-        """The events of one record, and what the agent demands in answer to it."""
+    def step(self, record: Record) -> tuple[Record, list[Event], list[Send]]:
+        """One record as the tape must keep it, its events, and what the agent demands in answer to it."""
+        if not is_heard(record):
+            return record, self._other(record), []
+        self._last = record
+        return self._heard(record)
+
+    def _other(self, record: Record) -> list[Event]:
         match record.dir:
-            case "recv" if not record.silent:
-                return self._heard(record)
             case "send":
-                return self._sent(record), []
+                return self._sent(record)
             case "head":
-                return self._recorder.record(record, self.translator.begin()), []
+                return self._recorder.record(record, self.translator.begin())
             case "exit":
                 code = _code(record)
-                return self._recorder.exit(record, code, self.translator.close(code)), []
+                return self._recorder.exit(record, code, self.translator.close(code))
             case "end":
                 verdict = _quietly(record)
-                return self._recorder.end(record, verdict if isinstance(verdict, dict) else {}), []
+                return self._recorder.end(record, verdict if isinstance(verdict, dict) else {})
+            case "stderr" if record.note is not None and isinstance(count := _quietly(record), int):
+                self._recorder.stderr_left_out(count)
+                return []
             case "stderr":
                 self._recorder.stderr(record.line.decode(errors="replace"))
-                return [], []
+                return []
             case _:
-                return [], []  # remarks and audit: on the tape, no event
+                return []  # remarks and audit: on the tape, no event
 
     def finish(self) -> list[Event]:
         """The tape is over. A history's is not: it may still grow."""
-        return [] if self.translator.is_history else self._recorder.finish()
+        drafts = self.translator.finish()
+        events = self._recorder.record(self._last, drafts) if drafts and self._last is not None else []
+        return events if self.translator.is_history else events + self._recorder.finish()
 
-    def _heard(self, record: Record) -> tuple[list[Event], list[Send]]:
+    def _heard(self, record: Record) -> tuple[Record, list[Event], list[Send]]:
         try:
             native = record.native()
         except Unparsed as error:
-            record = record if record.payload[:1] == b'"' else tape.quoted(record)
-            return self._recorder.record(record, [Unreadable(str(error), "line")]), []
+            record = record if bytes(record.payload).startswith(b'"') else tape.quoted(record)
+            if not record.line.strip():
+                return record, [], []  # a blank line says nothing, on a tape as between bare lines
+            return record, self._recorder.record(record, [Unreadable(str(error), "line")]), []
         outputs = self.translator.feed(native)
-        drafts: list[Draft] = [output for output in outputs if not isinstance(output, Send)]
-        return self._recorder.record(record, drafts), [output for output in outputs if isinstance(output, Send)]
+        if Send not in map(type, outputs):  # nearly always
+            return record, self._recorder.record(record, outputs), []  # type: ignore[arg-type]
+        drafts = [output for output in outputs if not isinstance(output, Send)]
+        return record, self._recorder.record(record, drafts), [output for output in outputs if isinstance(output, Send)]
 
     def _sent(self, record: Record) -> list[Event]:
         match _quietly(record):
@@ -122,37 +192,48 @@ class Transcriber:
 # --- who is speaking --------------------------------------------------------
 
 
-def _records(source: bytes | Iterable[bytes] | Iterable[Record]) -> Iterator[Record]:
+def recognise(source: bytes) -> Agent | None:
+    """Whose recording this is, by its first lines."""
+    leading, head = _leading(tape.batches([source]))
+    if head is not None and head.agent in registry.names():
+        return registry.find(head.agent)
+    said = list(_said(leading))
+    return next((agent for agent in registry.every() if agent.recognise(said) is not None), None)
+
+
+def _batches(source: bytes | Iterable[bytes] | Iterable[Record]) -> Iterator[list[Record]]:
     if isinstance(source, bytes):
-        return tape.read([source])
-    items = iter(source)
+        return tape.batches([source])
+    items: Iterator[Any] = iter(source)
     first = next(items, None)
     if first is None:
         return iter(())
-    if isinstance(first, Record):
-        return _chain(first, items)
-    return tape.read(_chain(first, items))
+    if not isinstance(first, Record):
+        return tape.batches(chain([first], items))
+    # Whoever has records may be waiting for the next one; only what lies there already is taken together.
+    return _sliced([first, *items]) if isinstance(source, list | tuple) else ([record] for record in chain([first], items))
 
 
-def _chain(first: Any, rest: Iterator[Any]) -> Iterator[Any]:
-    yield first
-    yield from rest
+def _sliced(records: list[Record]) -> Iterator[list[Record]]:
+    return (records[at : at + tape.TOGETHER] for at in range(0, len(records), tape.TOGETHER))
 
 
-def _leading(records: Iterator[Record]) -> tuple[list[Record], Head | None]:
-    """The records needed to know whose tape this is, and its head."""
+def _leading(batches: Iterator[list[Record]], agent: str | Agent | None = None) -> tuple[list[Record], Head | None]:
+    """The records needed to know whose tape this is and in which dialect, and its head. No more: the next may be long in coming."""
     leading: list[Record] = []
     head: Head | None = None
-    for record in records:
-        leading.append(record)
-        if record.dir == "head":
-            head = _head(record)
-        if len(leading) == UNDECIDED or (head is not None and head.dialect is not None):
+    whose = registry.find(agent) if isinstance(agent, str) else agent
+    for batch in batches:
+        leading += batch
+        head = head or next((head_of(record) for record in batch if record.dir == "head"), None)
+        is_told = head is not None and head.dialect is not None
+        if is_told or len(leading) >= UNDECIDED or (whose is not None and whose.recognise(_said(batch)) is not None):
             break
     return leading, head
 
 
-def _head(record: Record) -> Head:
+def head_of(record: Record) -> Head:
+    """Whose tape this is, by its first record."""
     try:
         return msgspec.json.decode(record.payload, type=Head)
     except msgspec.ValidationError as error:
@@ -168,10 +249,10 @@ def _agent(agent: str | Agent | None, head: Head | None) -> Agent:
     return registry.find(name)
 
 
-def _said(leading: list[Record]) -> list[tuple[Any, bool]]:
-    """What was said first, and whether by us."""
+def _said(leading: list[Record]) -> Iterator[tuple[Any, bool]]:
+    """What was said first, and whether by us. One by one: the first often tells enough."""
     spoken = ((_quietly(record), record.dir == "send") for record in leading if record.dir in ("recv", "send") and not record.silent)
-    return [(native, sent) for native, sent in spoken if native is not None]
+    return ((native, sent) for native, sent in spoken if native is not None)
 
 
 def _session_id(leading: list[Record]) -> str:

@@ -9,25 +9,37 @@ A translator never reads, writes, waits, or looks at the clock. Somebody else
     sent(native)     we said this to the agent     -> drafts
     encode(command)  a client wants this           -> sends only, or Refused
     close(code)      the process is gone           -> drafts
+    finish()         the tape is over              -> drafts: what was held back
 
 Events come from what crossed the wire and never from a command itself, so a
 replay needs no commands and a stranger's recording converts like our own.
 Subclasses write `_read`, `_sent` and `_write`, and where they need them
-`_begin`, `_open` and `_end`: generators, one arm of a `match` per native shape.
+`_begin`, `_open`, `_end` and `_finish`: generators, one arm of a `match` per native shape.
+`hot` and `glance` are a shortcut for speed alone.
 """
 
-import hashlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from operator import attrgetter
 from typing import Any, ClassVar, TypeAlias
 
-from msgspec import Struct
+import msgspec
+from msgspec import Raw, Struct
 
 from onetape.commands import Command, name_of
-from onetape.drafts import Draft, Unheard, Unreadable
+from onetape.drafts import Add, Draft, Unheard, Unknown, Unreadable, fitting
 from onetape.errors import Refused, Unparsed
-from onetape.tape import Head
+from onetape.ids import uuid_of
+from onetape.kinds import kind_of
+from onetape.schema import Usage
+from onetape.tape import Head, Record, is_heard
 
 Native: TypeAlias = Any
+
+# What reading a message that is not of its own shape ends in.
+MALFORMED = (Unparsed, KeyError, IndexError, TypeError, ValueError, AttributeError)
+
+# How far into a line the mark of a hot one is looked for; where it stands later, the line takes the ordinary way.
+REACH = 200
 
 
 class Send(Struct, frozen=True):
@@ -39,6 +51,29 @@ class Send(Struct, frozen=True):
 Outputs: TypeAlias = Iterable[Draft | Send]
 
 
+class Hot(Struct, frozen=True):
+    """The message that nine lines of ten are, an answer's next words, for a short way past `_read`."""
+
+    mark: bytes
+    """Stands at the beginning of every such line."""
+    decode: Callable[[Raw], Any]
+    place: Callable[[Any], Any]
+    """Where its words go: as long as nothing else is said, to the same message as those of the same place before."""
+    words: Callable[[Any], str]
+
+    def may_be(self, record: Record) -> bool:
+        return is_heard(record) and bytes(record.payload).find(self.mark, 0, REACH) >= 0
+
+
+def hot(mark: bytes, shape: Any, place: str, words: str) -> Hot:
+    """`shape` names the few fields that matter, so that the decoder skips the rest; its literals make any other line fail,
+    which then takes the ordinary way. `place` and `words` are paths of fields in it."""
+    return Hot(mark, msgspec.json.Decoder(shape).decode, attrgetter(*place.split()), attrgetter(words))
+
+
+NOT_HOT = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+
+
 class Translator:
     title: ClassVar[str]
     """The agent's name for people, in refusals."""
@@ -47,6 +82,10 @@ class Translator:
     """A history may still grow: its end closes nothing, and there is no `session.ended`."""
     stderr_is_chatter: ClassVar[bool] = False
     """The program writes to stderr in good days too, so that words there prove no failure."""
+    steers: ClassVar[bool] = False
+    """A message may be sent while a turn runs, and joins it. Elsewhere whoever drives the agent holds it back until the turn is over."""
+    hot: ClassVar[Hot | None] = None
+    """Must say the same as `_read` says; a test compares the two over every recording."""
 
     def __init__(self, head: Head) -> None:
         self.head = head
@@ -57,6 +96,27 @@ class Translator:
         """Whether this message can only be of this dialect. Decides where a tape does not say it."""
         return False
 
+    @classmethod
+    def kind_of(cls, native: dict[str, Any]) -> str:
+        """What the agent calls this message, for reports of drift."""
+        return kind_of(native)
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether the handshake that `open` began is over: nothing more comes until a command."""
+        return True
+
+    @property
+    def patience(self) -> float | None:
+        """The seconds of silence after which the agent is known to hang, by what it said last; None: it may take its time.
+
+        Whoever has a clock asks after each record, and stops the process when they are over."""
+        return None
+
+    def spent(self) -> Usage | None:
+        """What was billed since the last turn ended, as far as told: for a turn whose end the agent will not tell any more."""
+        return None
+
     # --- what others call ---
 
     def begin(self) -> list[Draft]:
@@ -66,16 +126,22 @@ class Translator:
         return list(self._open())
 
     def feed(self, native: Native) -> list[Draft | Send]:
+        if type(native) is not dict:
+            return [Unknown(native)]  # JSON, but no agent speaks in bare lists or numbers
         try:
-            return list(self._read(native))
-        except (Unparsed, KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+            return [output if isinstance(output, Send) else fitting(output) for output in self._read(native)]
+        except MALFORMED as error:
             # All or nothing: half a message would be a lie. The tape keeps the whole.
             return [Unreadable(_reason(error), type(self).__name__)]
 
+    def glance(self, message: Any) -> Add | None:
+        """The words in a hot message; None: `feed` it."""
+        return None
+
     def sent(self, native: Native) -> list[Draft]:
         try:
-            return list(self._sent(native))
-        except (Unparsed, KeyError, IndexError, TypeError, ValueError, AttributeError):
+            return list(map(fitting, self._sent(native)))
+        except MALFORMED:
             # The agent could not have read it either; its complaint will be an event.
             return [Unheard(native)]
 
@@ -83,7 +149,17 @@ class Translator:
         return list(self._write(command))
 
     def close(self, code: int | None) -> list[Draft]:
-        return list(self._end(code))
+        return self._at_last(self._end(code))
+
+    def finish(self) -> list[Draft]:
+        return self._at_last(self._finish())
+
+    def _at_last(self, drafts: Iterable[Draft]) -> list[Draft]:
+        """What was held back may be malformed too."""
+        try:
+            return list(map(fitting, drafts))
+        except MALFORMED as error:
+            return [Unreadable(_reason(error), type(self).__name__)]
 
     # --- what an agent writes ---
 
@@ -105,6 +181,10 @@ class Translator:
     def _end(self, code: int | None) -> Iterable[Draft]:
         return ()
 
+    def _finish(self) -> Iterable[Draft]:
+        """Nothing more will explain what was waited for: bare lines have no exit, and a history has no last word."""
+        return ()
+
     # --- what they share ---
 
     def cannot(self, command: Command, why: str = "") -> Refused:
@@ -112,10 +192,9 @@ class Translator:
         return Refused(f"{self.title} cannot {name_of(command).replace('_', ' ')}{': ' + why if why else ''}")
 
     def next_id(self) -> str:
-        """A UUID that nobody else has, and the same one on every run: there is no randomness here."""
+        """A UUID for a message of ours."""
         self._ids += 1
-        digits = hashlib.sha256(f"{self.head.key or self.head.session_id}/{self._ids}".encode()).hexdigest()
-        return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-8{digits[17:20]}-{digits[20:32]}"
+        return uuid_of(f"{self.head.key or self.head.session_id}/{self._ids}")
 
 
 def _reason(error: Exception) -> str:

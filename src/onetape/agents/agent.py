@@ -35,8 +35,9 @@ class LaunchOptions(Struct, frozen=True):
 class Launch(Struct, frozen=True):
     """A description of the process to start. Nothing is started, written or looked up here.
 
-    `{port}`, `{dir}` and `{socket}` in arguments, environment and file contents stand for a
-    free port, the session's private directory and the socket of its side channel.
+    `{port}`, `{dir}`, `{socket}` and `{secret}` in arguments, environment and file contents stand for
+    a free port, the session's private directory, the socket of its side channel (drivers/channel.py)
+    and a password made for this session (never in arguments: every user of the machine can read those).
     """
 
     argv: list[str]
@@ -44,25 +45,115 @@ class Launch(Struct, frozen=True):
     env: dict[str, str] = field(default_factory=dict)
     wire: Literal["stdio", "http"] = "stdio"
     files: dict[str, str] = field(default_factory=dict)
-    """Private files by name, written into `{dir}` before the start, mode 0600."""
+    """Private files by name, written into `{dir}` before the start, mode 0600 (0700 if they begin with `#!`)."""
     stop: Literal["close_stdin", "SIGINT", "SIGTERM"] = "close_stdin"
     """The agent's polite way to end."""
+    login: str | None = None
+    """`user:password` where an HTTP server wants them, e.g. `user:{secret}`."""
+    listening: str | None = None
+    """What an HTTP server prints once it listens, where it must not be connected to before."""
+
+
+class Mode(Struct, frozen=True):
+    """A way of working that the agent itself has, for a person to choose."""
+
+    name: str
+    description: str
+
+
+class Login(Struct, frozen=True):
+    """What shows that somebody has logged in, or has configured a provider of models; any one of them is enough.
+
+    A file is named as `~/.config/x.json` or `${VARIABLE:-~/.config}/x.json`; with `#key`, only that key of it counts.
+    """
+
+    variables: tuple[str, ...]
+    files: tuple[str, ...]
+    advice: str
+    """What to do where nothing shows it; `{program}` stands for the program as a shell finds it."""
+
+
+class Model(Struct, frozen=True, rename="camel", omit_defaults=True):
+    id: str
+    name: str | None = None
+    variants: list[str] | None = None
+    default_variant: str | None = None
+
+
+class Models(Struct, frozen=True, rename="camel", omit_defaults=True):
+    """The models that a user can choose, as HTTP.md has them; none where an agent lets nobody choose."""
+
+    models: list[Model]
+    default_model: str | None = None
+
+
+class Inquiry(Protocol):
+    """Asks a program that was started for this alone which models it has. Sans-I/O, as a translator is.
+
+    The sends go out one by one; whatever crosses the wire then, each send with its answer included, is fed back.
+    """
+
+    def open(self) -> list[Any]:
+        """The first messages to send."""
+        ...
+
+    def feed(self, native: Any) -> list[Any] | Models:
+        """More messages to send, or the answer."""
+        ...
 
 
 class History(Protocol):
     """The reader of an agent's histories on disk: the part with I/O, which makes a tape of the original lines."""
 
     def places(self, home: Path, env: Mapping[str, str]) -> Iterable[Path]:
-        """Where this agent keeps its sessions by default."""
+        """Where this agent keeps its sessions by default: directories to look through, or the sessions
+        themselves (a database holds many; each then has a path below it, which `read` takes)."""
         ...
 
     def recognises(self, path: Path) -> bool:
         """Whether this file holds a session of this agent, by its content."""
         ...
 
+    def sessions(self, path: Path) -> Iterable[Path]:
+        """The sessions in a file that it recognises: the file itself, or a path below it for each."""
+        ...
+
+    def stamp(self, path: Path) -> str:
+        """Another one whenever the session may have changed; cheap, without reading it."""
+        ...
+
+    def warnings(self, home: Path, env: Mapping[str, str]) -> Iterable[str]:
+        """What the user should know about how long this agent keeps its histories."""
+        ...
+
     def read(self, path: Path) -> Iterator[Record]:
         """The tape of one session: a head, then the original lines."""
         ...
+
+
+class Histories:
+    """What most readers have in common: a file is a session, and has changed when its size or time has."""
+
+    def sessions(self, path: Path) -> Iterable[Path]:
+        return (path,)
+
+    def stamp(self, path: Path) -> str:
+        return stamp_of(path)
+
+    def warnings(self, home: Path, env: Mapping[str, str]) -> Iterable[str]:
+        return ()
+
+
+def stamp_of(*paths: Path) -> str:
+    """The sizes and times of files; of those that are not there, nothing."""
+    told = []
+    for path in paths:
+        try:
+            found = path.stat()
+        except OSError:
+            continue
+        told.append(f"{found.st_size}:{found.st_mtime_ns}")
+    return " ".join(told)
 
 
 class Agent(Struct, frozen=True):
@@ -74,9 +165,28 @@ class Agent(Struct, frozen=True):
     """The versions it was tested with, newest first."""
     package: str | None = None
     """Its npm package."""
+    install_version: str | None = None
+    """The newest tested version that installs from the registry, where that is not the newest tested one."""
+    binary: str | None = None
+    """The program's name on PATH and in its package; None: built in."""
+    natives: tuple[str, ...] = ()
+    """Where below `node_modules` the program itself lies, if `binary` is only a launcher of it; the first that runs is used."""
+    node: str | None = None
+    """The oldest Node.js that it runs on, if it needs one at all."""
+    wants_help: bool = False
+    """Whether its options differ so much between builds that `--help` has to be asked (LaunchOptions.help)."""
+    login: Login | None = None
+    """None: nothing to log in to."""
+    models: Models | Callable[[], Inquiry] | None = None
+    """Which there are, or how to ask; None: nobody can choose."""
     launch: Callable[[LaunchOptions], Launch] | None = None
     history: History | None = None
-    modes: tuple[str, ...] = ()
+    modes: Mapping[str, Mode] = field(default_factory=dict)
+    """By the agent's own words for them, the usual one first."""
+    demonstration: str | None = None
+    """A message that makes it show what a transcript can hold, for an agent that needs neither login nor model."""
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    """What its tools are in a digest, by lower-case name, where that differs from the general table."""
 
     def translator(self, dialect: str | None, said: Iterable[tuple[Any, bool]] = ()) -> type[Translator]:
         """The translator of a dialect; of the one that the first messages show where it is not named."""

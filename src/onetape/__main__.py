@@ -1,0 +1,5 @@
+"""`python -m onetape` is `onetape`."""
+
+from onetape.cli.main import main
+
+main()
