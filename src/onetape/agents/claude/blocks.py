@@ -1,0 +1,177 @@
+"""Content blocks of Claude Code's assistant messages: streamed piece by piece, then told whole.
+
+With --include-partial-messages a block is opened by its `content_block_start`
+and completed by an `assistant` line, which comes before its `content_block_stop`
+and does not say its index; without, the line is all there is. Several lines
+share one message id. Streams are kept apart by the subagent they belong to.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from msgspec import Struct
+
+from onetape import drafts as d
+from onetape.agents.claude.content import SHELLS, text_of, tool_name
+from onetape.agents.claude.encode import arguments
+from onetape.errors import Unparsed
+from onetape.schema import ContentPart, Reasoning, Visibility
+
+
+class TextDelta(Struct, tag="text_delta", frozen=True, gc=False):
+    text: str
+
+
+class NextWords(Struct, tag="content_block_delta", frozen=True, gc=False):
+    index: int
+    delta: TextDelta
+
+
+class HotDelta(Struct, tag="stream_event", frozen=True, gc=False):
+    """What matters of a line that brings an answer's next words."""
+
+    event: NextWords
+    session_id: str
+    parent_tool_use_id: str | None = None
+
+
+class Streamed(Struct):
+    """A block that has begun and is not told whole yet."""
+
+    key: tuple[str | None, str, int]
+    kind: str
+    call_id: str | None = None
+    has_words: bool = False
+
+
+class Blocks:
+    def __init__(self) -> None:
+        self._message: dict[str | None, str] = {}
+        self._open: dict[tuple[str | None, int], Streamed] = {}
+        self._count = 0
+
+    def stream(self, event: dict[str, Any], under: str | None) -> Iterator[d.Draft]:
+        match event:
+            case (
+                {"type": "content_block_delta", "index": int(at), "delta": {"type": "text_delta", "text": str(words)}}
+                | {"type": "content_block_delta", "index": int(at), "delta": {"type": "thinking_delta", "thinking": str(words)}}
+            ):
+                if added := self.words(at, words, under):
+                    yield added
+            case {"type": "content_block_start", "index": int(at), "content_block": {"type": str(kind)} as block}:
+                yield from self._begin(at, kind, block, under)
+            case {"type": "message_start", "message": {"id": str(id)}}:
+                yield from self.abandon(under)
+                self._message[under] = id
+            case {"type": "content_block_stop", "index": int(at)}:
+                yield from self._end(at, under)
+            case {"type": "content_block_delta" | "content_block_stop" | "message_delta" | "message_stop" | "ping" | "error"}:
+                pass  # argument pieces, signatures and citations; ends that the whole block tells
+            case {"type": "content_block_start" | "message_start" as kind}:
+                raise Unparsed(f"stream_event/{kind} without the fields it must have")
+            case _:
+                yield d.Unknown({"type": "stream_event", "event": event})
+
+    def words(self, at: int, text: str, under: str | None) -> d.Add | None:
+        block = self._open.get((under, at))
+        if block is None:
+            return None
+        if not block.has_words:
+            block.has_words = text != "" and not text.isspace()
+        return d.Add(block.key, text)
+
+    def _end(self, at: int, under: str | None) -> Iterator[d.Draft]:
+        """Its line came before. A text of blanks alone gets none; any other block without one was broken off."""
+        block = self._open.get((under, at))
+        if block is not None and block.kind == "text" and not block.has_words:
+            del self._open[under, at]
+            yield d.Close(block.key)
+
+    def _begin(self, at: int, kind: str, block: dict[str, Any], under: str | None) -> Iterator[d.Draft]:
+        message = self._message.get(under, "")
+        self._count += 1
+        key = (under, message, self._count)
+        match block:
+            case {"type": "text" | "thinking"}:
+                self._open[under, at] = Streamed(key, kind)
+                yield d.Open(key, _visibility(kind), message, under, message or None)
+            case {"type": "tool_use" | "server_tool_use" | "mcp_tool_use", "id": str(id), "name": str(name)}:
+                self._open[under, at] = Streamed(key, kind, id)
+                yield d.Call(id, tool_name(name), message=message, under=under)
+            case _:
+                pass  # told whole by its line: redacted thinking, results of server tools
+
+    def whole(self, message: str, block: Any, under: str | None, *, aborted: bool) -> list[d.Draft]:
+        """A finished block, streamed before or not."""
+        status: Any = "failed" if aborted else "completed"
+        match block["type"], block:
+            case "text" as kind, {"text": str(words)}:
+                return self._said(message, kind, words, under, status)
+            case "tool_use" | "server_tool_use" | "mcp_tool_use", {"id": str(id), "name": str(name), "input": args}:
+                self._forget(lambda block: block.call_id == id)
+                shell = d.Shell(_command(args)) if name in SHELLS else None
+                server = block.get("server_name")
+                return [d.Call(id, f"{server}.{name}" if server else tool_name(name), arguments(args), message, under, shell=shell)]
+            case "thinking" as kind, {"thinking": str(words)}:
+                return self._said(message, kind, words, under, status)
+            case "redacted_thinking" as kind, _:
+                return self._said(message, kind, "", under, status)
+            case str(kind), {"tool_use_id": str(id), "content": content} if kind.endswith("tool_result"):
+                failed = bool(block.get("is_error")) or (isinstance(content, dict) and "error_code" in content)
+                return [d.Result(id, _plain(content), failed=failed)]
+            case "compaction" | "container_upload" | "fallback" as kind, _:
+                return [d.Note("compaction" if kind == "compaction" else "notice", str(block.get("content") or kind), under=under)]
+            case "text" | "thinking" | "tool_use" as kind, _:
+                raise Unparsed(f"a {kind} block without the fields it must have")
+            case _:
+                return [d.Unknown(block)]
+
+    def _said(self, message: str, kind: str, words: str, under: str | None, status: Any) -> list[d.Draft]:
+        streamed = self._forget(lambda block: block.kind == kind and block.key[:2] == (under, message))
+        # Thinking without words was thought all the same: the program was not given it to show.
+        hidden: list[ContentPart] | None = [Reasoning("", "private")] if kind == "thinking" and not words else None
+        if streamed is not None:
+            return [d.Close(streamed.key, words, status, hidden)]
+        if not words and kind == "text":
+            return []
+        self._count += 1
+        key = (under, message, self._count)
+        visibility = "private" if hidden else _visibility(kind)
+        return [d.Open(key, visibility, message, under, message), d.Close(key, words, status)]
+
+    def abandon(self, under: str | None = None) -> Iterator[d.Draft]:
+        """A new attempt begins, or the turn is over: what was begun and never told whole has failed."""
+        for (owner, at), block in list(self._open.items()):
+            if owner == under:
+                del self._open[owner, at]
+                yield d.Result(block.call_id, failed=True) if block.call_id else d.Close(block.key, status="failed")
+
+    def _forget(self, wanted: Any) -> Streamed | None:
+        """The oldest block that is meant, which is no longer waited for."""
+        for place, block in self._open.items():
+            if wanted(block):
+                return self._open.pop(place)
+        return None
+
+
+def _visibility(kind: str) -> Visibility | None:
+    # What the agent shows its user is public; what it may not show is private and has no text.
+    return {"thinking": "public", "redacted_thinking": "private"}.get(kind)  # type: ignore[return-value]
+
+
+def _plain(content: Any) -> str:
+    """What a server's tool gave back: its words if it has only words, else its JSON."""
+    match content:
+        case str():
+            return content
+        case [*blocks] if blocks and all(block.get("type") == "text" for block in blocks):
+            return text_of(blocks)
+        case _:
+            return arguments(content)
+
+
+def _command(args: Any) -> str | None:
+    command = args.get("command") if isinstance(args, dict) else None
+    return command if isinstance(command, str) else None
+
+

@@ -1,0 +1,276 @@
+"""Claude Code's histories on disk, as tapes of their original lines.
+
+The part with I/O. A session is one file; its subagents have files of their own,
+merged in by time, each after the small file that names the call it belongs to.
+Lines that were rewound, and agents that no call of the session started (2.1 has
+some that only warm up or summarise), are on the tape and marked, so that they make
+no event. Two passes, nothing kept of a line: a file of any length can be read.
+"""
+
+import heapq
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+from itertools import islice
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import msgspec
+from msgspec import Raw, Struct
+
+from onetape import tape
+from onetape.agents.agent import Histories, stamp_of
+from onetape.agents.claude.branches import Branches, Live
+from onetape.agents.claude.history import History
+from onetape.errors import Unparsed
+from onetape.tape import BOM, Head, Record
+
+CHUNK = 1 << 16
+LOOKED_AT = 50
+"""How many lines are read to recognise a session: some begin with titles and snapshots."""
+
+KEPT_DAYS = 30
+REWOUND = "rewound"
+UNCALLED = "no call of this session started this agent"
+
+
+class Reader(Histories):
+    def places(self, home: Path, env: Mapping[str, str]) -> Iterable[Path]:
+        if chosen := env.get("CLAUDE_CONFIG_DIR"):
+            return [Path(chosen) / "projects"]
+        config = Path(env.get("XDG_CONFIG_HOME") or home / ".config")
+        return [home / ".claude" / "projects", config / "claude" / "projects"]
+
+    def recognises(self, path: Path) -> bool:
+        if path.suffix != ".jsonl" or _is_agent(path):
+            return False  # a subagent's lines belong to the session that called it
+        try:
+            told = [_decoded(line) for line in islice(_lines(path), LOOKED_AT)]
+        except OSError:
+            return False
+        return any(History.recognises(native, sent=False) for native in told)
+
+    def stamp(self, path: Path) -> str:
+        return stamp_of(path, *sorted(_below(path)))
+
+    def warnings(self, home: Path, env: Mapping[str, str]) -> Iterable[str]:
+        settings = Path(env.get("CLAUDE_CONFIG_DIR") or home / ".claude") / "settings.json"
+        days = _cleanup_days(settings)
+        yield f"Claude Code deletes sessions after {days} days (cleanupPeriodDays in {settings}): what is imported stays"
+
+    def read(self, path: Path) -> Iterator[Record]:
+        session = _survey(path)
+        yield tape.record(0.0, "head", session.head)
+        streams = [_main(path, session), *(_agent(agent, session) for agent in _agents(path, session))]
+        for record, call in heapq.merge(*streams, key=lambda told: told[0].t):
+            yield msgspec.structs.replace(record, note=REWOUND) if call in session.left_behind else record
+
+
+# --- the first pass ---------------------------------------------------------
+
+
+class Session(Struct):
+    """What must be known of a file before its first line can be taped."""
+
+    head: Head
+    started: datetime | None
+    live: Live
+    early: dict[int, int]
+    """Lines that are written before the one that they follow, by where that one is."""
+    agents: set[str]
+    """The subagents that it names."""
+    left_behind: set[str] = msgspec.field(default_factory=set)
+    """Calls on rewound lines: their agents were rewound with them."""
+
+
+def _survey(path: Path) -> Session:
+    """Once more where it turns out that lines stand before those that they follow."""
+    session = _surveyed(path, {})
+    return _surveyed(path, session.early) if session.early else session
+
+
+def _surveyed(path: Path, early: dict[int, int]) -> Session:
+    branches, agents = Branches(), set[str]()
+    told: dict[str, Any] = {}
+    for _, native in _in_order(path, early):
+        branches.see(native)
+        match native:
+            case {"toolUseResult": {"agentId": str(agent)}} | {"type": "progress", "data": {"agentId": str(agent)}}:
+                agents.add(agent)
+            case _:
+                pass
+        _learn(told, native)
+    head = Head(
+        agent="claude", version=told.get("version"), dialect=History.dialect, cwd=told.get("cwd"), started=told.get("timestamp"),
+        model=told.get("model"), permission_mode=told.get("permissionMode"), session_id=_session_id(told.get("sessionId") or path.stem),
+    )  # fmt: skip
+    return Session(head, _time(told), branches.live(), early or branches.early, agents)
+
+
+def _learn(told: dict[str, Any], native: Any) -> None:
+    """What a file says first of each thing is how the session began."""
+    if not isinstance(native, dict) or native.get("isSidechain"):
+        return
+    for name in ("version", "cwd", "timestamp", "sessionId", "permissionMode"):
+        if name not in told and isinstance(native.get(name), str):
+            told[name] = native[name]
+    if "uuid" in native and _time(native) is not None:
+        told["timestamp"] = min(told["timestamp"], native["timestamp"])  # a fork's file begins with the queue of its own prompt
+    match native:
+        case {"type": "assistant", "message": {"model": str(model)}} if model != "<synthetic>":
+            told.setdefault("model", model)
+        case _:
+            pass
+
+
+def _session_id(native: str) -> str:
+    """The same for the same session, wherever its file lies."""
+    return "sess_" + tape.hash_of(native.encode())[:16]
+
+
+# --- the second pass --------------------------------------------------------
+
+Told: TypeAlias = tuple[Record, str | None]
+"""A line, and of a subagent's line the call that started it."""
+
+
+def _main(path: Path, session: Session) -> Iterator[Told]:
+    clock = Clock(session.started)
+    for at, (line, native) in enumerate(_in_order(path, session.early)):
+        is_left_behind = isinstance(native, dict) and "uuid" in native and at not in session.live
+        if is_left_behind:
+            session.left_behind |= set(_calls(native))
+        yield clock.stamped(line, native, REWOUND if is_left_behind else None), None
+
+
+def _agent(path: Path, session: Session) -> Iterator[Told]:
+    """The lines of a subagent, with the call that started it."""
+    clock, meta = Clock(session.started), _beside(path)
+    named = _decoded(meta)
+    call = named.get("toolUseId") if isinstance(named, dict) else None
+    is_called = call is not None or path.stem.removeprefix("agent-") in session.agents
+    for at, line in enumerate(_lines(path)):
+        record = clock.stamped(line, _decoded(line), None if is_called else UNCALLED)
+        if at == 0 and isinstance(named, dict):
+            yield msgspec.structs.replace(record, payload=Raw(meta)), call
+        yield record, call
+
+
+def _beside(agent: Path) -> bytes:
+    try:
+        return agent.with_suffix(".meta.json").read_bytes().strip()
+    except OSError:
+        return b""
+
+
+def _calls(native: Any) -> Iterator[str]:
+    match native:
+        case {"type": "assistant", "message": {"content": [*blocks]}}:
+            yield from (block["id"] for block in blocks if isinstance(block, dict) and block.get("type") == "tool_use" and "id" in block)
+        case _:
+            pass
+
+
+class Clock:
+    """Times of lines since the session began. They never go back; a line without one happened with the one before.
+
+    Those before the conversation do not count: in a fork's file its first prompt is queued before the copy of what was
+    said earlier.
+    """
+
+    def __init__(self, started: datetime | None) -> None:
+        self._started = started
+        self._now = 0.0
+        self._is_begun = False
+
+    def stamped(self, line: bytes, native: Any, note: str | None) -> Record:
+        self._is_begun = self._is_begun or (isinstance(native, dict) and "uuid" in native)
+        if self._is_begun and isinstance(native, dict) and self._started is not None and (time := _time(native)) is not None:
+            self._now = max(self._now, round((time - self._started).total_seconds(), 3))
+        if native is None:
+            return msgspec.structs.replace(tape.recv(self._now, line), note=note)
+        return Record(self._now, "recv", Raw(line), note=note)
+
+
+def _time(native: dict[str, Any]) -> datetime | None:
+    try:
+        time = datetime.fromisoformat(native["timestamp"])
+    except (KeyError, TypeError, ValueError):
+        return None
+    return time if time.tzinfo else None
+
+
+# --- files ------------------------------------------------------------------
+
+
+def _is_agent(path: Path) -> bool:
+    return path.name.startswith("agent-")
+
+
+def _agents(path: Path, session: Session) -> list[Path]:
+    """2.1 keeps them below the session, 2.0 beside it, all sessions' together."""
+    beside = (path.with_name(f"agent-{agent}.jsonl") for agent in sorted(session.agents))
+    return [*sorted(_below(path)), *(agent for agent in beside if agent.is_file())]
+
+
+def _below(path: Path) -> Iterator[Path]:
+    return (path.with_suffix("") / "subagents").rglob("agent-*.jsonl")
+
+
+def _cleanup_days(settings: Path) -> int:
+    """Its own default where the user has set nothing (2.1.326)."""
+    try:
+        days = msgspec.json.decode(settings.read_bytes()).get("cleanupPeriodDays")
+    except (OSError, msgspec.DecodeError, AttributeError):
+        return KEPT_DAYS
+    return days if isinstance(days, int) else KEPT_DAYS
+
+
+def _lines(path: Path) -> Iterator[bytes]:
+    for at, line in enumerate(tape.lines(_chunks(path))):
+        told = line.removeprefix(BOM) if at == 0 else line
+        if told and not told.isspace():
+            yield told
+
+
+def _in_order(path: Path, early: dict[int, int]) -> Iterator[tuple[bytes, Any]]:
+    """The lines, each after the one that it follows: 2.1.197 may write the first answer before its prompt."""
+    held: dict[int, list[tuple[int, bytes, Any]]] = {}
+    waits: dict[str, int] = {}
+    """What a held line waits for, by its id: lines that follow it wait too."""
+
+    def released(at: int, line: bytes, native: Any) -> Iterator[tuple[bytes, Any]]:
+        yield line, native
+        for each in held.pop(at, ()):
+            yield from released(*each)
+
+    for at, line in enumerate(_lines(path)):
+        native = _decoded(line)
+        after = early.get(at) or waits.get(str(native.get("parentUuid"))) if early and isinstance(native, dict) else None
+        if after is not None and after > at:
+            waits[str(native.get("uuid"))] = after
+            held.setdefault(after, []).append((at, line, native))
+        else:
+            yield from released(at, line, native)
+    for lines in held.values():  # lines that follow each other in a circle
+        yield from ((line, native) for _, line, native in lines)
+
+
+def _chunks(path: Path) -> Iterator[bytes]:
+    """Opened for each chunk: a session may have more subagents than a process may have open files."""
+    offset = 0
+    while True:
+        with path.open("rb") as file:
+            file.seek(offset)
+            chunk = file.read(CHUNK)
+        if not chunk:
+            return
+        offset += len(chunk)
+        yield chunk
+
+
+def _decoded(line: bytes) -> Any:
+    """None for what is not JSON; the translator will say so."""
+    try:
+        return Record(0.0, "recv", Raw(line)).native() if line else None
+    except Unparsed:
+        return None

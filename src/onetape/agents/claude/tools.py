@@ -1,0 +1,66 @@
+"""The tool calls whose results are awaited, in both dialects of Claude Code.
+
+A result names its call by id alone. What it means (a command's run, a file's
+diff, a new task list) depends on the tool and its arguments, kept here until then.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from onetape import drafts as d
+from onetape.agents.claude.content import TaskList
+from onetape.agents.claude.results import result_of
+
+
+class Tools:
+    def __init__(self) -> None:
+        self._calls: dict[str, tuple[str, dict[str, Any]]] = {}
+        self._awaited: set[str] = set()
+        """Those of the main loop, in this turn."""
+        self._amended: dict[str, dict[str, Any]] = {}
+        self._tasks = TaskList()
+
+    @property
+    def are_awaited(self) -> bool:
+        """Whether the turn must go on: calls of its own have no results yet."""
+        return bool(self._awaited)
+
+    def note(self, block: Any, under: str | None) -> str | None:
+        """Remembers a content block if it is a call; its id."""
+        match block.get("type"), block:
+            case "tool_use" | "server_tool_use" | "mcp_tool_use" as kind, {"id": str(id), "name": str(name), "input": {} as args}:
+                self._calls[id] = name, args
+                if under is None and kind == "tool_use":
+                    self._awaited.add(id)
+                return id
+            case _:
+                return None
+
+    def call(self, id: str) -> tuple[str, dict[str, Any]]:
+        """The tool and the arguments of a call that awaits its result."""
+        return self._calls.get(id, ("", {}))
+
+    def amend(self, id: Any, args: dict[str, Any] | None) -> None:
+        """Who allowed a call changed its arguments: it runs with these, whatever the model wrote."""
+        if isinstance(id, str) and args is not None:
+            self._amended[id] = args
+
+    def end_turn(self) -> None:
+        self._awaited.clear()
+
+    def forget_tasks(self) -> None:
+        self._tasks = TaskList()
+
+    def result(self, block: dict[str, Any], told: Any, meta: Any, under: str | None) -> Iterator[d.Draft]:
+        """What one `tool_result` block says; `told` and `meta` are the structure beside it."""
+        id = block["tool_use_id"]
+        tool, args = self._calls.pop(id, ("", {}))
+        args = self._amended.pop(id, args)
+        self._awaited.discard(id)
+        if isinstance(told, dict) and told.get("status") in ("async_launched", "remote_launched"):
+            yield d.Running(id, background=True)
+        result, kept = result_of(tool, args, block, told, meta)
+        yield from kept
+        yield result
+        if not result.failed and (tasks := self._tasks.after(tool, args, told, result.output or "")) is not None:
+            yield d.Note("plan", json=tasks, under=under)

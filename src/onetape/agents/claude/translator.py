@@ -1,0 +1,391 @@
+"""Claude Code's wire: stream-json with the control protocol, both directions.
+
+Read with the captures of 2.1.326 and 2.1.197 and the published types of
+claude-agent-sdk 0.3.326. A turn goes from the user's send, or from an `init`
+that no send explains (background work reports), to `result`. Session, model and
+mode are told by `init` at the start of every turn.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from onetape import drafts as d
+from onetape.agents.claude import answers, encode, notices
+from onetape.agents.claude.blocks import Blocks, HotDelta
+from onetape.agents.claude.content import (
+    BLOCKED,
+    INTERRUPTED,
+    OUTPUTS,
+    PLAN_EXIT,
+    QUESTION,
+    elicited,
+    questions_of,
+    sent_parts,
+    text_of,
+    tool_name,
+    user_parts,
+)
+from onetape.agents.claude.launch import LISTS, VALUED
+from onetape.agents.claude.sends import Sends, Sent
+from onetape.agents.claude.tools import Tools
+from onetape.agents.claude.usage import Meter
+from onetape.agents.claude.work import SUBTYPES as WORK
+from onetape.agents.claude.work import Work
+from onetape.argv import words_of
+from onetape.commands import Command
+from onetape.errors import Unparsed
+from onetape.schema import Text
+from onetape.tape import Head
+from onetape.translator import Outputs, Send, Translator, hot
+
+TYPES = frozenset({
+    "active_goal", "assistant", "auth_status", "command_lifecycle", "control_cancel_request", "control_request", "control_response",
+    "conversation_reset", "keep_alive", "prompt_suggestion", "rate_limit_event", "result", "stream_event", "system", "tool_progress",
+    "tool_use_summary", "user",
+})  # fmt: skip
+
+# Requests that only we make, or that only a host with windows, tools or credentials of its own can serve.
+UNSERVED = frozenset({
+    "apply_flag_settings", "background_tasks", "cancel_async_message", "file_suggestions", "get_binary_version", "get_context_usage",
+    "get_hooks_listing", "get_session_cost", "get_settings", "get_task_output", "get_usage", "host_auth_token_refresh",
+    "host_credentials_refresh", "initialize", "interrupt", "list_models", "list_permission_rules", "mcp_call", "mcp_message",
+    "mcp_read_resource", "mcp_reconnect", "mcp_set_servers", "mcp_status", "mcp_toggle", "oauth_token_refresh", "read_file",
+    "register_device_hooks", "register_repo_root", "reload_output_styles", "reload_plugins", "reload_skills",
+    "remote_control_work_secret", "remote_tool_call", "rename_session", "request_user_dialog", "rewind_files", "seed_read_state",
+    "set_color", "set_has_subscribers", "set_max_thinking_tokens", "set_model", "set_permission_mode", "stop_task", "update_settings",
+    "upload_device_hook_template",
+})  # fmt: skip
+
+_METADATA = {
+    "claude_code_version": "agent_version", "model": "model", "cwd": "cwd", "tools": "tools", "permissionMode": "permission_mode",
+    "mcp_servers": "mcp_servers", "agents": "agents", "skills": "skills", "slash_commands": "slash_commands",
+    "output_style": "output_style", "effort": "variant",
+}  # fmt: skip
+
+
+class StreamJson(Translator):
+    title = "Claude Code"
+    dialect = "stream-json"
+    steers = True
+    hot = hot(b'"text_delta"', HotDelta, place="session_id event.index parent_tool_use_id", words="event.delta.text")
+
+    def __init__(self, head: Head) -> None:
+        super().__init__(head)
+        self._native_id: str | None = None
+        self._model: str | None = None
+        self._blocks = Blocks()
+        self._meter = Meter()
+        self._tools = Tools()
+        self._asked: dict[str, dict[str, Any]] = {}
+        self._requests: dict[str, dict[str, Any]] = {}
+        self._sends = Sends()
+        self._work = Work()
+        self._is_compacting = False
+        self._is_idle = True
+        self._is_stopping = False
+        """We asked it to interrupt this turn."""
+        self._was_stopped = False
+        """It says that this turn was interrupted."""
+        self._refusal: tuple[str, str] | None = None
+        """Why a hook kept the prompt from the model, and the native word for that."""
+
+    @classmethod
+    def recognises(cls, native: Any, *, sent: bool) -> bool:
+        match native:
+            case {"type": "system", "subtype": "init", "claude_code_version": _}:
+                return True
+            case {"type": "stream_event" | "command_lifecycle" | "control_request" | "control_response" | "rate_limit_event"}:
+                return True
+            case {"type": "assistant" | "user" | "result" | "system", "session_id": _, "uuid": _}:
+                return True
+            case _:
+                return False
+
+    @property
+    def is_ready(self) -> bool:
+        return not self._requests
+
+    # --- the agent says -----------------------------------------------------
+
+    def _begin(self) -> Iterable[d.Draft]:
+        yield d.Announce({})  # it says nothing before the first message: the head speaks for it
+
+    def _read(self, native: Any) -> Outputs:
+        if (told := native.get("session_id")) != self._native_id and isinstance(told, str) and told:
+            self._native_id = told  # also changes in mid-session: /clear begins a new one, with an empty list of tasks
+            self._tools.forget_tasks()
+            yield d.NativeSession(told)
+        match native.get("type"), native:
+            case "stream_event", {"event": {"type": str()} as event}:
+                yield from self._blocks.stream(event, native.get("parent_tool_use_id"))
+            case "assistant", {"message": {"id": str(), "content": [*_]}}:
+                yield from self._assistant(native)
+            case "user", {"message": {"content": str() | [*_]}}:
+                yield from self._user(native)
+            case "result", {"is_error": bool()}:
+                yield from self._result(native)
+            case "control_request", {"request_id": str(id), "request": {"subtype": str()} as request}:
+                yield from self._wants(id, request)
+            case "control_response", {"response": {"request_id": str(id), "subtype": str()} as response}:
+                yield from self._responds(id, response)
+            case "control_cancel_request", {"request_id": str(id)}:
+                self._asked.pop(id, None)
+                yield d.Answer(id, "reject")  # withdrawn by the agent itself, on an interrupt (capture 15c)
+            case "system", {"subtype": str(subtype)}:
+                yield from self._system(subtype, native)
+            case "rate_limit_event", {"rate_limit_info": {} as info}:
+                yield notices.rate_limit(info)
+            case "tool_progress", {"tool_use_id": str(call)}:
+                # A heartbeat and a subagent's retry have ids of their own, and the tool's as their parent (capture 38b).
+                yield d.Running(call if self._work.is_named(call) else native.get("parent_tool_use_id") or call)
+                if isinstance(retry := native.get("subagent_retry"), dict):
+                    under = self._work.call_of(retry.get("agent_id"))
+                    yield notices.retry({**retry, "error": retry.get("error_category")}, retry["attempt"], under)
+            case "conversation_reset", {"new_conversation_id": str()}:
+                yield d.Note("notice", f"conversation reset: {native.get('trigger') or 'clear'}")
+            case "prompt_suggestion", {"suggestion": str(words)}:
+                yield d.Note("notice", f"suggested next prompt: {words}")
+            case "tool_use_summary", {"summary": str(words)}:
+                yield d.Note("notice", words)
+            case "auth_status", {"output": [*lines]}:
+                yield d.Note("notice", "\n".join(map(str, lines)), failed=native.get("error") is not None)
+            case "active_goal", _:
+                yield d.Note("notice", "goal", native.get("value"))
+            case "command_lifecycle", {"state": "cancelled", "command_uuid": str(id)}:
+                self._sends.withdraw(id)  # by cancel_async_message, or by an interrupt that also clears the queue
+                yield d.Withdrawn(id)
+            case "keep_alive" | "command_lifecycle", _:
+                pass  # heartbeats, and states of a send that its echo and its turn tell
+            case str(kind), _ if kind in TYPES:
+                raise Unparsed(f"{kind} without the fields it must have")
+            case _:
+                yield d.Unknown(native)
+
+    def glance(self, message: HotDelta) -> d.Add | None:
+        if message.session_id != self._native_id:
+            return None
+        return self._blocks.words(message.event.index, message.event.delta.text, message.parent_tool_use_id)
+
+    def _assistant(self, native: dict[str, Any]) -> list[d.Draft]:
+        message, under = native["message"], native.get("parent_tool_use_id")
+        if message.get("model") == "<synthetic>" and native.get("error"):
+            # An API error that Claude Code words as a message is the turn's error. A slash command's
+            # output is worded the same way, without `error`, and is a message (capture 31).
+            details = {key: native[key] for key in ("api_error_status", "api_error_type", "request_id") if native.get(key) is not None}
+            goes_on = under is not None or self._tools.are_awaited  # an answer broke off behind its calls, whose results come
+            return [notices.gave_up(text_of(message["content"]), str(native["error"]), details, under, goes_on=goes_on)]
+        if under is None and isinstance(model := message.get("model"), str) and model != "<synthetic>":
+            self._model = model
+        self._work.spoke(native.get("agent_id"), under)
+        said: list[d.Draft] = []
+        for block in message["content"]:
+            said += self._blocks.whole(message["id"], block, under, aborted=bool(native.get("aborted")))
+            if (call := self._tools.note(block, under)) is not None:
+                said += self._work.named(call)
+        return said
+
+    def _user(self, native: dict[str, Any]) -> Outputs:
+        content, under = native["message"]["content"], native.get("parent_tool_use_id")
+        results = [] if isinstance(content, str) else [block for block in content if block.get("type") == "tool_result"]
+        if results:
+            told = native.get("tool_use_result") if len(results) == 1 else None
+            self._work.result(told)
+            for block in results:
+                yield from self._answered_by(block, told)
+                yield from self._tools.result(block, told, native.get("tool_result_meta"), under)
+            if len(content) > len(results):
+                beside = [block for block in content if block not in results]
+                yield from self._user({**native, "message": {**native["message"], "content": beside}})
+            return
+        parts, kept = user_parts(content)
+        yield from kept
+        words, id = text_of(content), native.get("uuid")
+        if native.get("isSynthetic") or words.startswith((*OUTPUTS, INTERRUPTED)):
+            if words.startswith(INTERRUPTED) and under is None:
+                self._was_stopped = True
+            elif words.startswith(INTERRUPTED):
+                yield from self._work.settled(under)
+            if self._is_compacting and native.get("isSynthetic"):
+                self._is_compacting = False
+                yield d.CloseNote("compaction", words)
+            yield d.System(parts, id, under)
+        elif under is not None:
+            yield from self._work.prompt(under, words, parts, id)
+        elif native.get("isReplay"):
+            yield from self._sends.echo(words, parts, id)
+        else:
+            yield d.System(parts, id)
+
+    def _result(self, native: dict[str, Any]) -> Outputs:
+        if self._is_compacting:
+            self._is_compacting = False
+            yield d.CloseNote("compaction")
+        yield from self._blocks.abandon()
+        yield from self._sends.ends(native.get("user_message_uuids"))
+        status, error, code = self._outcome(native)
+        self._is_idle, self._is_stopping, self._was_stopped, self._refusal = True, False, False, None
+        self._tools.end_turn()
+        yield d.EndTurn(status, self._meter.read(native, self._model), error, code, None)
+
+    def _outcome(self, native: dict[str, Any]) -> tuple[Any, str | None, str | None]:
+        if self._refusal is not None:
+            return "failed", *self._refusal
+        # Also a success: a message that was sent with the priority "now" takes the place of a turn.
+        aborted = str(native.get("terminal_reason") or "").startswith("aborted")
+        stopped = native.get("subtype") == "error_during_execution" and (self._is_stopping or self._was_stopped)
+        if aborted or stopped:
+            return "interrupted", None, None
+        if not native["is_error"] and native.get("subtype") == "success":
+            return "completed", None, None
+        words = native.get("result") or "; ".join(map(str, native.get("errors") or ()))
+        status = native.get("api_error_status")
+        return "failed", str(words) or str(native.get("subtype")), str(status) if status else str(native.get("subtype"))
+
+    def _system(self, subtype: str, native: dict[str, Any]) -> Outputs:
+        match native:
+            case {"subtype": "init", "model": str(), "cwd": str()}:
+                self._is_idle = False
+                yield d.Announce({ours: native[theirs] for theirs, ours in _METADATA.items() if native.get(theirs) is not None})
+                yield from self._work.settled()
+                yield from self._sends.begins(native.get("user_message_uuids"))
+                yield d.BeginTurn()
+            case {"subtype": "status", "status": "compacting"} | {"subtype": "compact_boundary", "compact_metadata": {}}:
+                # The summary follows as a user message of the agent's own, and completes it.
+                if not self._is_compacting:
+                    self._is_compacting = True
+                    yield d.OpenNote("compaction", "compaction")
+            case {"subtype": "status", "compact_result": "failed"}:
+                self._is_compacting = False
+                yield d.CloseNote("compaction", native.get("compact_error"), failed=True, label="compaction")
+            case {"subtype": "status", "permissionMode": str(mode)}:
+                yield d.Note("mode", mode)
+            case {"subtype": "status"}:
+                pass  # "requesting" before each model call, and a compaction's success: its boundary follows
+            case _ if subtype in WORK:
+                yield from self._work.read(native)
+            case {"subtype": "informational", "content": str(words), "prompt_submit_outcome": {"kind": str(kind)}} if "blocked" in kind:
+                self._refusal = words, kind  # the result that follows calls it a success
+            case {"subtype": "informational", "content": str(words), "prevent_continuation": True} if words.startswith(BLOCKED):
+                self._refusal = words, "blocked_by_hook"  # 2.1.197 does not name the outcome
+            case {"subtype": "permission_denied", "agent_id": str(agent)}:
+                yield from notices.system(native, self._work.call_of(agent))
+            case {"subtype": "api_retry"}:
+                yield from self._blocks.abandon()
+                yield from notices.system(native)
+            case _:
+                yield from notices.system(native)
+
+    # --- asks ---------------------------------------------------------------
+
+    def _wants(self, id: str, request: dict[str, Any]) -> Outputs:
+        match request:
+            case {"subtype": "can_use_tool", "tool_name": str(tool), "input": {} as args}:
+                self._asked[id] = request
+                under = self._work.call_of(request.get("agent_id"))
+                call = request.get("tool_use_id")
+                if tool in (QUESTION, PLAN_EXIT):
+                    # 2.1.326 asks without the plan when the model did not write the plan file (capture 12): its call has it.
+                    yield d.Query(id, questions_of(tool, self._tools.call(str(call))[1] | args), call, under)
+                else:
+                    yield d.Ask(id, tool_name(tool), call, answers.metadata(request), under)
+            case {"subtype": "elicitation", "mcp_server_name": str()}:
+                self._asked[id] = request
+                yield d.Query(id, elicited(request))
+            case {"subtype": "hook_callback"}:
+                yield Send(encode.response(id, {"continue": True}))  # we register none; a stranger's must not hang
+            case {"subtype": str(subtype)} if subtype in UNSERVED:
+                yield Send(encode.error(id, f"onetape does not serve {subtype}"))
+            case {"subtype": "can_use_tool" | "elicitation" as subtype}:
+                yield Send(encode.error(id, "malformed request"))  # it waits for an answer, whatever we make of its question
+                yield d.Unreadable(f"control_request/{subtype} without the fields it must have", type(self).__name__)
+            case _:
+                yield Send(encode.error(id, f"onetape does not know {request['subtype']}"))
+                yield d.Unknown({"type": "control_request", "request_id": id, "request": request})
+
+    def _responds(self, id: str, response: dict[str, Any]) -> Outputs:
+        """The answer to a request of ours; or, with --replay-user-messages, the echo of an answer of ours."""
+        request = self._requests.pop(id, None)
+        if request is None:
+            yield from self._answered(id, response)
+            return
+        if response["subtype"] == "error":
+            yield d.Note("notice", f"{request['subtype']}: {response.get('error')}", failed=True)
+            return
+        told = response.get("response") or {}
+        match request:
+            case {"subtype": "set_model", **rest}:
+                yield d.Note("model", str(told.get("model") or rest.get("model") or "default"))
+            case {"subtype": "apply_flag_settings", "settings": {"effortLevel": level}}:
+                yield d.Note("model", f"effort {level}", {"variant": level})
+            case _:
+                pass  # settings and lists: for who asked, no event
+
+    def _answered(self, id: str, response: dict[str, Any]) -> Iterator[d.Draft]:
+        request = self._asked.pop(id, None)
+        if request is None:
+            return
+        told = response.get("response") if response["subtype"] == "success" else None
+        if request["subtype"] == "elicitation":
+            yield d.Reply(id, answers.filled_in(elicited(request), told))
+        elif (tool := request["tool_name"]) in (QUESTION, PLAN_EXIT):
+            yield d.Reply(id, answers.reply(tool, questions_of(tool, request["input"]), told))
+        else:
+            self._tools.amend(request.get("tool_use_id"), answers.amended(request, told))
+            yield answers.verdict(id, told)
+
+    def _answered_by(self, block: dict[str, Any], told: Any) -> Iterator[d.Draft]:
+        """Where neither an answer nor its echo was recorded, a question's result holds the answers."""
+        for id, request in self._asked.items():
+            if request.get("tool_use_id") == block["tool_use_id"] and (tool := request["tool_name"]) in (QUESTION, PLAN_EXIT):
+                told = answers.outcome(tool, questions_of(tool, request["input"]), told, failed=bool(block.get("is_error")))
+                if told is not None:
+                    yield d.Reply(id, told, ours=True)
+
+    # --- we say -------------------------------------------------------------
+
+    def _open(self) -> Iterable[Send]:
+        # Without it the words of a foreground subagent are kept back; 2.1.197 has no flag for this.
+        yield Send(encode.request(self.next_id(), "initialize", forwardSubagentText=True))
+
+    def _sent(self, native: Any) -> Iterable[d.Draft]:
+        match native:
+            case {"type": "user", "message": {"content": str() | [*_] as content}}:
+                self._is_idle = False
+                parts, kept = sent_parts(native)
+                yield from kept
+                self._sends.add(Sent(native.get("uuid"), text_of(content), parts))
+                yield d.Said(parts, native.get("uuid"))
+            case {"type": "control_response", "response": {"request_id": str(id), "subtype": str()} as response}:
+                yield from self._answered(id, response)
+            case {"type": "control_request", "request_id": str(id), "request": {"subtype": str(subtype)} as request}:
+                self._requests[id] = request
+                self._is_stopping = self._is_stopping or (subtype == "interrupt" and not self._is_idle)
+            case {"type": "keep_alive" | "control_cancel_request" | "update_environment_variables"}:
+                pass
+            case {"argv": [*argv]}:
+                stdin = native.get("stdin") if "stream-json" not in _input_format(argv) else None
+                if words := words_of(argv, VALUED, stdin, lists=LISTS):
+                    yield d.Said([Text(words)])
+            case _:
+                yield d.Unheard(native)
+
+    def _write(self, command: Command) -> Iterable[Send]:
+        message = encode.command(command, self._asked, self.next_id)
+        if message is None:
+            raise self.cannot(command)
+        yield from map(Send, message)
+
+    def _end(self, code: int | None) -> Iterable[d.Draft]:
+        self._meter.reset()
+        self._asked.clear()
+        self._requests.clear()
+        self._sends = Sends()
+        yield from self._blocks.abandon()
+        if self._was_stopped:
+            yield d.EndTurn("interrupted")  # by SIGINT 2.1.326 says so, and ends with code 0 before the turn's result
+        self._is_idle, self._is_stopping, self._was_stopped = True, False, False
+
+
+def _input_format(argv: list[Any]) -> str:
+    """Whether stdin is a stream of messages and not a prompt."""
+    return str(argv[argv.index("--input-format") + 1]) if "--input-format" in argv[:-1] else ""
