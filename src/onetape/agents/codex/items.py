@@ -1,0 +1,252 @@
+"""Thread items into drafts: the part that app-server, `codex exec` and the rollout have in common.
+
+Items come as app-server spells them (camelCase); the other dialects are brought
+into that spelling first. Call and result are one native item and become two.
+Ids come from the model's provider, which may use one twice: keys are (thread,
+turn, id), and a call id that was used before gets a suffix.
+"""
+
+from collections.abc import Iterator
+from typing import Any, TypeAlias
+
+from msgspec import Struct
+
+from onetape import drafts as d
+from onetape.agents.codex.content import user_parts
+from onetape.agents.codex.tools import TOOLS, call_of, result_of
+from onetape.errors import Unparsed
+from onetape.recent import Recent
+from onetape.schema import StatusLabel, Text, Visibility
+
+REMEMBERED = 4096
+MESSAGES = frozenset({"userMessage", "agentMessage", "plan", "reasoning"})
+NOTES = frozenset({"hookPrompt", "sleep", "enteredReviewMode", "exitedReviewMode", "contextCompaction"})
+TYPES = TOOLS | NOTES | MESSAGES
+
+
+class Place(Struct, frozen=True):
+    """Where an item belongs: its thread, its turn, and the call whose subagent speaks."""
+
+    thread: str
+    turn: str
+    under: str | None = None
+
+
+Key: TypeAlias = tuple[str, str, str]
+
+
+class Running(Struct):
+    """A call without its result."""
+
+    call_id: str
+    item: dict[str, Any]
+    can_outlive: bool
+    """A command in a terminal of its own goes on when its turn ends (captures 04e, 15b)."""
+
+
+class Items:
+    def __init__(self) -> None:
+        self._names: Recent[Key, str] = Recent(REMEMBERED)
+        self._taken: Recent[str, None] = Recent(REMEMBERED)
+        self._echoed: Recent[Key, None] = Recent(REMEMBERED)
+        self._speaking: dict[Key, None] = {}
+        """Open messages, in order."""
+        self._thinking: dict[Key, dict[Visibility, int]] = {}
+        """Open reasoning: the section that each of its two texts is at."""
+        self._running: dict[Key, Running] = {}
+        self._lasting: set[Key] = set()
+
+    # --- calls by name ------------------------------------------------------
+
+    def call_id(self, place: Place, id: str) -> str:
+        key = (place.thread, place.turn, id)
+        name = self._names.get(key)
+        if name is None:
+            name, uses = id, 1
+            while name in self._taken:
+                uses += 1
+                name = f"{id}~{uses}"
+            self._names[key] = name
+            self._taken[name] = None
+        return name
+
+    def shown(self, place: Place, id: str) -> dict[str, Any]:
+        """What is known of an open call, for who must permit it."""
+        running = self._running.get((place.thread, place.turn, id))
+        return running.item if running else {}
+
+    def find(self, place: Place, **fields: Any) -> str | None:
+        """An open call with these fields, for requests that do not name their item."""
+        for (thread, _, _), running in self._running.items():
+            if thread == place.thread and all(running.item.get(name) == value for name, value in fields.items()):
+                return running.call_id
+        return None
+
+    def permit(self, call_id: str | None) -> None:
+        """The command runs from now on, and may outlive its turn."""
+        for running in self._running.values():
+            if running.call_id == call_id:
+                running.can_outlive = running.item["type"] == "commandExecution"
+
+    # --- items --------------------------------------------------------------
+
+    def started(self, item: dict[str, Any], place: Place) -> Iterator[d.Draft]:
+        key = (place.thread, place.turn, item["id"])
+        match item:
+            case {"type": "agentMessage" | "plan"}:
+                yield from self._open(key, place)
+            case {"type": "userMessage"}:
+                yield from self._user(key, item, place)
+            case {"type": "reasoning"}:
+                pass  # public or private: only its text tells
+            case {"type": "contextCompaction"}:
+                yield from self._lasts(key, "compaction", None, place)
+            case {"type": "sleep", "durationMs": duration}:
+                yield from self._lasts(key, "progress", f"sleeps {duration} ms", place)
+            case {"type": "subAgentActivity", "kind": "interacted" | "interrupted" | "completed"}:
+                pass
+            case {"type": str(kind)} if kind in TOOLS:
+                yield from self._call(key, item, place)
+            case {"type": str(kind)} if kind in NOTES:
+                pass  # told when it is completed, a moment later
+            case _:
+                yield d.Unknown(item)
+
+    def completed(self, item: dict[str, Any], place: Place) -> Iterator[d.Draft]:
+        key = (place.thread, place.turn, item["id"])
+        match item:
+            case {"type": "agentMessage" | "plan", "text": str(text)}:
+                yield from self._open(key, place)
+                del self._speaking[key]
+                yield d.Close(key, text)
+            case {"type": "userMessage"}:
+                yield from self._user(key, item, place)
+            case {"type": "reasoning"}:
+                yield from self._reasoned(key, item, place)
+            case {"type": "contextCompaction"}:
+                yield from self._lasts(key, "compaction", None, place)
+                yield from self._lasted(key, item.get("summary"))
+            case {"type": "sleep", "durationMs": duration}:
+                yield from self._lasts(key, "progress", f"sleeps {duration} ms", place)
+                yield from self._lasted(key)
+            case {"type": "hookPrompt", "fragments": [*fragments]}:
+                yield d.System([Text("\n".join(fragment["text"] for fragment in fragments))], item["id"], place.under)
+            case {"type": "enteredReviewMode", "review": review}:
+                yield d.Note("mode", f"review: {review}", under=place.under, native_id=item["id"])
+            case {"type": "exitedReviewMode"}:
+                # Its text follows as an ordinary message of the agent's (capture 31).
+                yield d.Note("mode", "review is over", under=place.under, native_id=item["id"])
+            case {"type": "subAgentActivity", "kind": "interacted" | "interrupted" | "completed" as kind, "agentPath": path}:
+                yield d.Note("subagent", f"{path}: {kind}", under=place.under, native_id=item["id"], failed=kind == "interrupted")
+            case {"type": str(kind)} if kind in TOOLS:
+                yield from self._result(key, item, place)
+            case {"type": str(kind)} if kind in TYPES:
+                raise Unparsed(f"item {kind} without the fields it must have")
+            case _:
+                yield d.Unknown(item)
+
+    # --- messages -----------------------------------------------------------
+
+    def _user(self, key: Key, item: dict[str, Any], place: Place) -> Iterator[d.Draft]:
+        if key in self._echoed:
+            return  # started and completed tell the same
+        parts, kept = user_parts(item["content"])
+        self._echoed[key] = None
+        yield from kept
+        yield d.UserMessage(parts, item["id"], place.under)
+
+    def _open(self, key: Key, place: Place) -> Iterator[d.Draft]:
+        if key not in self._speaking:
+            self._speaking[key] = None
+            yield d.Open(key, under=place.under, native_id=key[2])
+
+    def words(self, key: Key, text: str) -> d.Add | None:
+        """More of an open message; None if it is none."""
+        return d.Add(key, text) if key in self._speaking else None
+
+    def said(self, id: str, text: str, place: Place) -> Iterator[d.Draft]:
+        key = (place.thread, place.turn, id)
+        yield from self._open(key, place)
+        yield d.Add(key, text)
+
+    def thought(self, id: str, text: str, section: int, seen: Visibility, place: Place) -> Iterator[d.Draft]:
+        """More of a reasoning's summary (public) or raw text (private); they interleave (capture 13)."""
+        key = (place.thread, place.turn, id)
+        at = self._thinking.setdefault(key, {})
+        if seen not in at:
+            yield d.Open((*key, seen), seen, under=place.under, native_id=id)
+        yield d.Add((*key, seen), "\n\n" * (section - at.get(seen, 0)) + text)
+        at[seen] = section
+
+    def _reasoned(self, key: Key, item: dict[str, Any], place: Place) -> Iterator[d.Draft]:
+        opened = self._thinking.pop(key, {})
+        summary, raw = item.get("summary") or (), item.get("content") or ()
+        texts: dict[Visibility, str] = {"public": "\n\n".join(summary), "private": "\n\n".join(raw)}
+        # Neither summary nor text: it was thought in secret, and that is told as an empty private part.
+        for seen in [seen for seen, text in texts.items() if text or seen in opened] or ["private"]:
+            if seen not in opened:
+                yield d.Open((*key, seen), seen, under=place.under, native_id=key[2])
+            yield d.Close((*key, seen), texts[seen])
+
+    def abandon(self, thread: str) -> Iterator[d.Draft]:
+        """A stream broke off and is tried again, or a subagent stopped: what it was saying has failed."""
+        for key in [key for key in self._speaking if key[0] == thread]:
+            del self._speaking[key]
+            yield d.Close(key, status="failed")
+        for key in [key for key in self._thinking if key[0] == thread]:
+            for seen in self._thinking.pop(key):
+                yield d.Close((*key, seen), status="failed")
+
+    # --- calls --------------------------------------------------------------
+
+    def _call(self, key: Key, item: dict[str, Any], place: Place) -> Iterator[d.Draft]:
+        call_id = self.call_id(place, item["id"])
+        name, arguments, shell = call_of(item)
+        # With an approval to come it is announced by "agent" and has no process yet (captures 07, 15c).
+        self._running[key] = Running(call_id, item, item.get("source") == "unifiedExecStartup")
+        yield d.Call(call_id, name, arguments, under=place.under, native_id=item["id"], shell=shell)
+
+    def preview(self, id: str, place: Place) -> d.Draft:
+        """A patch that is still being written: its call is named, its arguments are not final (capture 05b)."""
+        return d.Call(self.call_id(place, id), "apply_patch", under=place.under, native_id=id)
+
+    def output(self, id: str, text: str, place: Place) -> d.Draft:
+        return d.Output(self.call_id(place, id), text)
+
+    def _result(self, key: Key, item: dict[str, Any], place: Place) -> Iterator[d.Draft]:
+        call_id = self.call_id(place, item["id"])
+        name, arguments, shell = call_of(item, final=True)
+        result, kept = result_of(item, call_id)
+        self._running.pop(key, None)
+        yield from kept
+        yield d.Call(call_id, name, arguments, under=place.under, native_id=item["id"], shell=shell)
+        yield result
+
+    def outliving(self, thread: str) -> Iterator[d.Draft]:
+        """Before a turn ends: its commands that run in terminals of their own go on without it."""
+        for key, running in list(self._running.items()):
+            if key[0] == thread and running.can_outlive:
+                yield d.Running(running.call_id, background=True)
+            elif key[0] == thread:
+                del self._running[key]
+
+    def is_outlived(self, thread: str) -> bool:
+        return any(key[0] == thread and running.can_outlive for key, running in self._running.items())
+
+    def forget(self) -> None:
+        """The process is gone, and all that ran in it."""
+        self._speaking.clear()
+        self._thinking.clear()
+        self._running.clear()
+        self._lasting.clear()
+
+    # --- what lasts ---------------------------------------------------------
+
+    def _lasts(self, key: Key, label: StatusLabel, detail: str | None, place: Place) -> Iterator[d.Draft]:
+        if key not in self._lasting:
+            self._lasting.add(key)
+            yield d.OpenNote(("lasting", *key), label, detail, place.under, key[2])
+
+    def _lasted(self, key: Key, detail: str | None = None) -> Iterator[d.Draft]:
+        self._lasting.discard(key)
+        yield d.CloseNote(("lasting", *key), detail)

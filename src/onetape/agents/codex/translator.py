@@ -1,0 +1,346 @@
+"""Codex's main wire: `codex app-server`, JSON-RPC lines without the `jsonrpc` field, both directions.
+
+Read with the captures of 0.169.0 and the schema that its binary generates. Requests of
+both sides are numbered from 0, so what a line is follows from having a `method`, never
+from its id. A turn goes from `turn/started` to `turn/completed` of the root thread, under
+the id it started with (a review ends with another, capture 31); user messages are echoed
+as items. Bare lines lack what was sent, so nothing here needs to know a request to read
+its response: threads are found by their shape.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from msgspec import Struct
+
+from onetape import drafts as d
+from onetape.agents.codex import asks, encode, notices
+from onetape.agents.codex.client import Client
+from onetape.agents.codex.content import told
+from onetape.agents.codex.items import Items, Place
+from onetape.agents.codex.settings import Settings, has_past, started_as
+from onetape.agents.codex.threads import Threads
+from onetape.agents.codex.usage import Meter
+from onetape.commands import Command
+from onetape.errors import Unparsed
+from onetape.schema import TurnStatus
+from onetape.tape import Head
+from onetape.translator import Outputs, Send, Translator, hot
+
+# Calls that set a subagent to work. To wait for one or to close it does not.
+_EMPLOYING = frozenset({"spawnAgent", "sendInput", "resumeAgent", "sendMessage", "followupTask"})
+_THREADS = frozenset({"thread/start", "thread/resume", "thread/fork"})
+_PROMPTS = _THREADS | {"turn/start", "review/start", "thread/compact/start"}
+
+
+class DeltaParams(Struct, frozen=True, gc=False):
+    threadId: str
+    turnId: str
+    itemId: str
+    delta: str
+
+
+class HotDelta(Struct, tag_field="method", tag="item/agentMessage/delta", frozen=True, gc=False):
+    """What matters of a line that brings an answer's next words."""
+
+    params: DeltaParams
+
+
+class AppServer(Translator):
+    title = "Codex"
+    dialect = "app-server"
+    steers = True
+    stderr_is_chatter = True  # its log, where every refused tool is an ERROR
+    hot = hot(b'"item/agentMessage/delta"', HotDelta, place="params.itemId params.threadId", words="params.delta")
+
+    def __init__(self, head: Head) -> None:
+        super().__init__(head)
+        self._threads = Threads()
+        self._items = Items()
+        self._asks = asks.Asks()
+        self._meter = Meter()
+        self._notices = notices.Notices()
+        self._settings = Settings()
+        self._client = Client(head, self._asks)
+        self._version: str | None = None
+        self._is_announced = False
+        self._hears_sends = False
+        self._early: list[d.Draft] = []
+        """Notices that came before the thread they belong to was announced."""
+
+    @classmethod
+    def recognises(cls, native: Any, *, sent: bool) -> bool:
+        match native:
+            case {"method": str(method)}:
+                return method in notices.METHODS or method in asks.METHODS or (sent and method in ("initialize", *_PROMPTS))
+            case {"id": _, "result": {"userAgent": str(), "codexHome": str()}}:
+                return not sent
+            case _:
+                return False
+
+    @property
+    def is_ready(self) -> bool:
+        return self._client.has_thread
+
+    # --- the agent says -----------------------------------------------------
+
+    def glance(self, message: HotDelta) -> d.Add | None:
+        words = message.params  # of a thread of ours if its message is open: others' are never opened
+        return self._items.words((words.threadId, words.turnId, words.itemId), words.delta)
+
+    def _read(self, native: dict[str, Any]) -> Outputs:
+        match native:
+            case {"method": str(method), "id": int() | str() as id}:
+                yield from self._asked(native, id, method, native.get("params") or {})
+            case {"method": str(method)} if method in notices.SILENT:
+                pass  # why, says the list
+            case {"method": str(method)} if method in notices.METHODS:
+                yield from self._notified(native, method, native["params"])
+            case {"id": _, "result": result}:
+                yield from self._responded(native["id"], result)
+            case {"id": _, "error": {"message": str(why)}}:
+                yield from self._failed(native["id"], why)
+            case _:
+                yield d.Unknown(native)
+
+    def _notified(self, native: dict[str, Any], method: str, params: dict[str, Any]) -> Outputs:
+        if method == "thread/started":
+            yield from self._thread_started(params["thread"])
+            return
+        thread = params.get("threadId")
+        if self._threads.root is None and isinstance(thread, str) and method.startswith(("turn/", "item/")):
+            self._threads.announce(thread)  # the recording begins in the middle
+        if thread is not None and not self._threads.is_ours(thread):
+            self._threads.hold(thread, native)
+        elif method in notices.TOLD:
+            yield from self._noticed(method, params)
+        else:
+            yield from self._spoken(method, params, self._place(params))
+
+    def _place(self, params: dict[str, Any]) -> Place:
+        thread = params.get("threadId") or params.get("conversationId") or self._threads.root or ""
+        return Place(thread, params.get("turnId") or "", self._threads.under(thread))
+
+    def _spoken(self, method: str, params: dict[str, Any], place: Place) -> Outputs:
+        match method:
+            case "item/agentMessage/delta" | "item/plan/delta":
+                yield from self._items.said(params["itemId"], params["delta"], place)
+            case "item/started":
+                yield from self._items.started(params["item"], place)
+                yield from self._employ(params["item"], place)
+            case "item/completed":
+                yield from self._items.completed(params["item"], place)
+                yield from self._employ(params["item"], place)
+            case "item/commandExecution/outputDelta":
+                yield self._items.output(params["itemId"], params["delta"], place)
+            case "item/reasoning/summaryTextDelta":
+                yield from self._items.thought(params["itemId"], params["delta"], params["summaryIndex"], "public", place)
+            case "item/reasoning/textDelta":
+                yield from self._items.thought(params["itemId"], params["delta"], params["contentIndex"], "private", place)
+            case "item/fileChange/patchUpdated":
+                yield self._items.preview(params["itemId"], place)
+            case "turn/started":
+                yield from self._turn_started(params["turn"]["id"], place)
+            case "turn/completed":
+                yield from self._turn_completed(params["turn"], place)
+            case "thread/tokenUsage/updated":
+                usage = params["tokenUsage"]
+                self._meter.told(place.thread, usage["total"], usage["last"], in_turn=self._client.is_busy(place.thread))
+            case "thread/settings/updated":
+                if place.under is None:
+                    yield from self._settings.updated(params["threadSettings"])
+            case "serverRequest/resolved":
+                yield from self._withdrawn(params["requestId"])
+            case "error":
+                yield from self._error(params, place)
+            case _:
+                raise Unparsed(f"{method} is known, and nobody reads it")
+
+    def _noticed(self, method: str, params: dict[str, Any]) -> Iterator[d.Draft]:
+        drafts = self._notices.read(method, params, self._threads.under(params.get("threadId")))
+        if method == "model/rerouted" and self._threads.under(params["threadId"]) is None:
+            self._settings.model = params["toModel"]
+        if self._is_announced or self._threads.root is not None:
+            yield from drafts
+        else:
+            self._early += drafts
+
+    # --- threads and turns --------------------------------------------------
+
+    def _thread_started(self, thread: dict[str, Any]) -> Iterator[d.Draft]:
+        if thread.get("forkedFromId") is None:
+            self._meter.born(thread["id"])
+        if thread.get("parentThreadId") in (None, thread["id"]) and self._threads.announce(thread["id"]) and not self._is_announced:
+            yield from self._announce(thread, thread)
+
+    def _announce(self, thread: dict[str, Any], answer: dict[str, Any]) -> Iterator[d.Draft]:
+        self._is_announced = True
+        self._settings.begin(answer)
+        yield d.NativeSession(thread["id"])
+        yield d.Announce(started_as(thread, answer, self._version, self.head))
+        yield from self._early
+        self._early = []
+
+    def _employ(self, item: dict[str, Any], place: Place) -> Outputs:
+        """A call that sets subagents to work names their threads: what they said and say belongs under it."""
+        match item:
+            case {"type": "collabAgentToolCall", "tool": tool, "receiverThreadIds": [*threads]} if tool in _EMPLOYING:
+                pass
+            case {"type": "subAgentActivity", "kind": "started", "agentThreadId": str(thread)}:
+                threads = [thread]
+            case _:
+                return
+        for thread in threads:
+            for native in self._threads.link(thread, self._items.call_id(place, item["id"])):
+                yield from self._read(native)
+
+    def _turn_started(self, id: str, place: Place) -> Iterator[d.Draft]:
+        self._client.busy(place.thread, id)
+        if place.under is None:
+            yield d.BeginTurn(id)
+        else:
+            yield d.Running(place.under, background=True)  # it may go on when the turn that started it ends
+
+    def _turn_completed(self, turn: dict[str, Any], place: Place) -> Iterator[d.Draft]:
+        self._client.idle(place.thread)
+        yield from self._items.abandon(place.thread)
+        yield from self._items.outliving(place.thread)
+        error = turn.get("error") or {}
+        if place.under is not None:
+            if error:
+                yield d.Note("subagent", error["message"], under=place.under, failed=True)
+            if not self._items.is_outlived(place.thread):
+                yield d.Settled(place.under)
+            return
+        status: TurnStatus = {"failed": "failed", "interrupted": "interrupted"}.get(turn["status"], "completed")  # type: ignore[assignment]
+        usage = self._meter.take(self._settings.model)
+        yield d.EndTurn(status, usage, error.get("message"), _code(error), _details(error))
+
+    def _error(self, params: dict[str, Any], place: Place) -> Iterator[d.Draft]:
+        error = params["error"]
+        if params["willRetry"]:
+            yield from self._items.abandon(place.thread)
+            yield d.Note("retry", error["message"], _details(error), place.under)
+        elif place.under is None:
+            yield d.Failure(error["message"], _code(error), _details(error))
+        # A subagent that gives up says so once more when its turn ends.
+
+    # --- asks ---------------------------------------------------------------
+
+    def _asked(self, native: dict[str, Any], id: int | str, method: str, params: dict[str, Any]) -> Outputs:
+        thread = params.get("threadId") or params.get("conversationId")
+        if method not in asks.METHODS:
+            yield Send(encode.error(id, f"onetape does not know {method}"))
+            yield d.Unknown(native)
+        elif method in asks.UNSERVED or params.get("mode") == "openai/userVerification":
+            yield Send(encode.error(id, f"onetape does not serve {method}"))
+        elif thread is not None and self._threads.is_strange(thread):
+            yield Send(encode.error(id, "this thread is not of onetape's session"))
+        elif thread is not None and not self._threads.is_ours(thread):
+            self._threads.hold(thread, native)
+        else:
+            try:
+                yield self._asks.request(id, method, params, self._place(params), self._items)
+            except (KeyError, TypeError, ValueError, AttributeError, Unparsed) as error:
+                # It must be answered all the same, or the agent would wait for ever.
+                yield Send(encode.error(id, f"malformed {method}"))
+                yield d.Unreadable(f"{method} without the fields it must have: {error}", type(self).__name__)
+
+    def _withdrawn(self, id: int | str) -> Iterator[d.Draft]:
+        """The request is over. With the answer on the tape it was answered; without sends only the outcome tells."""
+        if self._hears_sends and (wanted := self._asks.withdrawn(id)) is not None:
+            yield d.Answer(wanted.id, "reject") if wanted.questions is None else d.Reply(wanted.id, None)
+
+    # --- responses ----------------------------------------------------------
+
+    def _responded(self, id: Any, result: Any) -> Outputs:
+        self._client.responded(id)
+        match result:
+            case {"userAgent": str(agent), "codexHome": str()}:
+                self._version = agent.partition("/")[2].partition(" ")[0] or None
+                yield from map(Send, self._client.opened())
+            case {"thread": {"id": str(id)} as thread, "approvalPolicy": _}:
+                if thread.get("forkedFromId") is None and not has_past(thread):
+                    self._meter.born(id)
+                if self._threads.announce(id):
+                    yield from self._announce(thread, result)
+                    yield from map(Send, self._client.ready(id, self._settings, self.next_id))
+            case {"turn": {"id": str(turn)}}:
+                self._client.starting(turn)
+            case _:
+                pass  # lists, settings and histories: for who asked, no event
+
+    def _failed(self, id: Any, why: str) -> Outputs:
+        method, params = self._client.responded(id)
+        if method == "turn/steer":
+            # The turn ended meanwhile, or takes no steering. As a turn of its own the message is not lost.
+            yield d.Note("notice", f"the running turn could not be steered: {why}", failed=True)
+            yield from map(Send, self._client.again(params))
+        elif method in _PROMPTS:
+            if method in _THREADS:
+                self._client.stranded(why)
+            yield d.Failure(why, method)
+        else:
+            yield d.Note("notice", f"{method or 'a request'} was refused: {why}", failed=True)
+
+    # --- we say -------------------------------------------------------------
+
+    def _open(self) -> Iterable[Send]:
+        yield Send(self._client.request("initialize", encode.initialize()))
+
+    def _sent(self, native: Any) -> Iterable[d.Draft]:
+        self._hears_sends = True
+        match native:
+            case {"method": str(method), "id": int() | str() as id}:
+                self._client.requested(id, method, native.get("params") or {})
+            case {"method": "initialized"} | {"argv": _}:
+                pass
+            case {"id": int() | str() as id, "result": result}:
+                yield from self._answered(id, result)
+            case {"id": int() | str() as id, "error": _}:
+                yield from self._answered(id, None)
+            case _:
+                yield d.Unheard(native)
+
+    def _answered(self, id: int | str, result: Any) -> Iterator[d.Draft]:
+        if (answer := self._asks.answered(id, result)) is not None:
+            draft, wanted = answer
+            if isinstance(draft, d.Answer) and draft.status != "reject":
+                self._items.permit(wanted.call_id)
+            yield draft
+
+    def _write(self, command: Command) -> Iterable[Send]:
+        messages = self._client.write(command, self._settings, self.next_id)
+        if messages is None:
+            raise self.cannot(command)
+        yield from map(Send, messages)
+
+    def _end(self, code: int | None) -> Iterable[d.Draft]:
+        if not self._is_announced and self._threads.root is None:
+            yield d.Announce({})  # it died, or was used, without a thread
+            yield from self._early
+        self._items.forget()
+        self._asks.restart()
+        self._client.restart()
+        self._early = []
+
+
+def _code(error: dict[str, Any]) -> str | None:
+    """`codexErrorInfo` is a word, or an object with the word as its only key."""
+    match error.get("codexErrorInfo"):
+        case str(word):
+            return word
+        case {**info} if info:
+            return str(next(iter(info)))
+        case _:
+            return None
+
+
+def _details(error: dict[str, Any]) -> Any:
+    """What an error says beyond its message; a word for `codexErrorInfo` is the code already."""
+    info = error.get("codexErrorInfo")
+    return told(
+        codexErrorInfo=info if isinstance(info, dict) else None,
+        additionalDetails=error.get("additionalDetails"),
+        misalignment=error.get("misalignment"),
+    ) or None
