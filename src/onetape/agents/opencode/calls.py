@@ -1,0 +1,172 @@
+"""Tool calls of OpenCode: one part per call, told whole again with each change of its state.
+
+pending (a name, no arguments) -> running (arguments; a command's output grows) ->
+completed or error. Any of them may be the first that is seen, each repeats the
+arguments, and the name may change on the way: a tool that does not exist becomes
+`invalid` (capture 30).
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from msgspec import Struct
+
+from onetape import drafts as d
+from onetape.agents.opencode.content import plan_of
+from onetape.agents.opencode.results import Results, shell_of
+from onetape.agents.opencode.wire import BUILT_IN, INVALID, SHELL
+from onetape.errors import Unparsed
+from onetape.recent import Recent
+from onetape.schema import to_json
+
+REMEMBERED = 4096
+
+
+class Called(Struct):
+    """A call, by its part."""
+
+    call_id: str
+    session: str
+    message: str
+    tool: str
+    name: str
+    input: dict[str, Any] | None = None
+    streamed: str = ""
+    is_background: bool = False
+    is_done: bool = False
+    has_failed: bool = False
+
+
+class Calls:
+    def __init__(self) -> None:
+        self.results = Results()
+        self.servers: dict[str, str] = {}
+        """MCP servers whose names are known, by their spelling in the names of tools, for those with more than one underscore."""
+        self._by_part: Recent[str, Called] = Recent(REMEMBERED)
+        self._by_native: Recent[tuple[str, str], Called] = Recent(REMEMBERED)
+        self._call_ids: Recent[str, str] = Recent(REMEMBERED)
+        self._children: Recent[str, str] = Recent(REMEMBERED)
+        self._pending: dict[str, Called] = {}
+        """By part: named, and without arguments yet."""
+
+    # --- who asked ----------------------------------------------------------
+
+    def find(self, message: Any, native_call: Any) -> Called | None:
+        return self._by_native.get((str(message), str(native_call)))
+
+    def of_child(self, session: str) -> str | None:
+        """The call that started this session."""
+        return self._children.get(session)
+
+    def unclaimed_task(self) -> str | None:
+        """A subagent's call that has not told its session yet: OpenCode tells it just before the subagent's first words."""
+        claimed = set(self._children.values())
+        tasks = (called for called in self._by_part.values() if called.tool == "task" and not called.is_done)
+        return next((called.call_id for called in tasks if called.call_id not in claimed), None)
+
+    def claim(self, session: str, call_id: str) -> None:
+        self._children[session] = call_id
+
+    # --- parts --------------------------------------------------------------
+
+    def part(self, part: dict[str, Any], under: str | None, cwd: str | None) -> Iterator[d.Draft]:
+        state = part["state"]
+        called = self._by_part.get(part["id"]) or self._meet(part)
+        self._pending.pop(part["id"], None)
+        match state:
+            case {"status": "pending"}:
+                self._pending[part["id"]] = called
+                yield self._call(called, part, under, None, cwd)
+            case {"status": "running", "input": {} as args}:
+                if called.input is None or part["tool"] != called.tool:
+                    yield self._call(called, part, under, args, cwd)
+                yield from self._running(called, state)
+            case {"status": "completed" | "error"} if called.is_done:
+                pass  # told again: its attempt was given up long ago, or a pruning marks its output as cleared
+            case {"status": "error", "error": str()} if _never_ran(state):
+                yield self._call(called, part, under, None, cwd)
+                yield from self._done(called, part["tool"], state, under, cwd)
+            case {"status": "completed", "input": {} as args, "output": str()} | {"status": "error", "input": {} as args, "error": str()}:
+                if called.input is None or part["tool"] != called.tool:
+                    yield self._call(called, part, under, args, cwd)
+                yield from self._done(called, part["tool"], state, under, cwd)
+            case _:
+                raise Unparsed(f"a tool's state {state.get('status')!r} without the fields it must have")
+
+    def _meet(self, part: dict[str, Any]) -> Called:
+        native, tool = str(part["callID"]), str(part["tool"])
+        # Some models number their calls anew in each message; a part's own id is always unique.
+        call_id = native if native not in self._call_ids else part["id"]
+        self._call_ids[native] = part["id"]
+        called = Called(call_id, part["sessionID"], part["messageID"], tool, self.name(tool, part["state"].get("input")))
+        self._by_part[part["id"]] = called
+        self._by_native[part["messageID"], native] = called
+        return called
+
+    def name(self, tool: str, args: Any) -> str:
+        """`server_tool` is `server.tool` for everybody; a tool that does not exist keeps the name the model gave it."""
+        if tool == INVALID and isinstance(args, dict) and isinstance(args.get("tool"), str):
+            tool = args["tool"]
+            if "unavailable tool" in str(args.get("error")):
+                return tool
+        if tool in BUILT_IN or "_" not in tool:
+            return tool
+        known = max((server for server in self.servers if tool.startswith(f"{server}_")), key=len, default=tool.partition("_")[0])
+        rest = tool[len(known) + 1 :]
+        return f"{self.servers.get(known, known)}.{rest}" if known and rest else tool
+
+    def _call(
+        self, called: Called, part: dict[str, Any], under: str | None, args: dict[str, Any] | None, cwd: str | None
+    ) -> d.Call:
+        called.input = args if args is not None else called.input
+        if part["tool"] != called.tool:
+            called.tool, called.name = part["tool"], self.name(part["tool"], args)
+        arguments = None if args is None else to_json(args).decode()
+        shell = shell_of({"input": args}, cwd) if part["tool"] == SHELL else None
+        return d.Call(called.call_id, called.name, arguments, part["messageID"], under, shell=shell)
+
+    def _running(self, called: Called, state: dict[str, Any]) -> Iterator[d.Draft]:
+        told = state.get("metadata") or {}
+        self._told_child(called, told)
+        yield d.Running(called.call_id, background=called.is_background)
+        if called.tool == SHELL and isinstance(output := told.get("output"), str):
+            # A window of the last 30,000 characters, resent whole: once it slides, nothing can be added.
+            if output.startswith(called.streamed):
+                yield d.Output(called.call_id, output[len(called.streamed) :])
+            called.streamed = output
+
+    def _done(self, called: Called, tool: str, state: dict[str, Any], under: str | None, cwd: str | None) -> Iterator[d.Draft]:
+        called.is_done = True
+        self._told_child(called, state.get("metadata") or {})
+        if called.is_background:
+            yield d.Running(called.call_id, background=True)
+        result, kept = self.results.of(called.call_id, tool, state, cwd)
+        called.has_failed = result.failed
+        yield from kept
+        yield result
+        if tool == "todowrite" and not result.failed:
+            yield d.Note("plan", json=plan_of(state), under=under)
+
+    def has_done(self, message: str) -> bool:
+        """Whether a tool of this message did its work."""
+        return any(called.message == message and called.is_done and not called.has_failed for called in self._by_part.values())
+
+    def abandon(self, session: str, message: str | None = None) -> Iterator[d.Draft]:
+        """The attempt is given up: calls whose arguments had not come will never run. OpenCode says so when the message ends."""
+        for id, called in list(self._pending.items()):
+            if called.session == session and message in (None, called.message):
+                del self._pending[id]
+                called.is_done = called.has_failed = True
+                yield d.Result(called.call_id, failed=True)
+
+    def _told_child(self, called: Called, told: dict[str, Any]) -> None:
+        if called.tool == "task" and isinstance(child := told.get("sessionId"), str):
+            self.claim(child, called.call_id)  # the newest: a later call may go on with an older subagent
+            called.is_background = bool(told.get("background"))
+
+
+def _never_ran(state: dict[str, Any]) -> bool:
+    """Cut off while its arguments came: OpenCode then says that there are none, and that it began when it ended."""
+    time = state.get("time") or {}
+    was_interrupted = (state.get("metadata") or {}).get("interrupted") is True
+    return was_interrupted and state.get("input") == {} and "start" in time and time["start"] == time.get("end")

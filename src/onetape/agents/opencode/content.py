@@ -1,0 +1,179 @@
+"""Pieces that every dialect of OpenCode shares: models, errors, user parts, questions, plans, what a turn was billed."""
+
+import base64
+from typing import Any
+from urllib.parse import unquote, unquote_to_bytes, urlsplit
+
+from onetape import blobs
+from onetape.drafts import Blob
+from onetape.schema import ContentPart, FileRef, Image, Option, Question, Text, Usage
+
+# --- models and errors ------------------------------------------------------
+
+
+def model_name(told: Any) -> str | None:
+    """`provider/model`, as OpenCode's own options and settings spell it."""
+    match told:
+        case {"providerID": str(provider), "modelID": str(model)} | {"providerID": str(provider), "id": str(model)}:
+            return f"{provider}/{model}"
+        case _:
+            return None
+
+
+def is_abort(error: Any) -> bool:
+    return isinstance(error, dict) and error.get("name") == "MessageAbortedError"
+
+
+def words_of(error: Any) -> str:
+    """What an error says: `{name, data: {message}}`, or of the newer API `{_tag, message}`."""
+    match error:
+        case {"data": {"message": str(message)}} | {"message": str(message)} if message:
+            return message
+        case {"name": str(name)} | {"_tag": str(name)}:
+            return name
+        case _:
+            return str(error) if error else "unknown error"
+
+
+def name_of(error: Any) -> str | None:
+    name = (error.get("name") or error.get("_tag")) if isinstance(error, dict) else None
+    return name if isinstance(name, str) else None
+
+
+def details_of(error: Any) -> dict[str, Any] | None:
+    data = (error.get("data") if isinstance(error, dict) else None) or {}
+    kept = {key: data[key] for key in ("statusCode", "isRetryable", "responseBody", "providerID", "ref") if key in data}
+    return kept or None
+
+
+# --- files ------------------------------------------------------------------
+
+
+def file_part(part: dict[str, Any]) -> tuple[ContentPart, Blob | None]:
+    """An attachment: inline bytes go to the store, a file keeps its path."""
+    mime, url = part.get("mime"), str(part["url"])
+    if url.startswith("data:"):
+        kept = _inline(url, mime)
+        path = blobs.path_of(kept)
+    else:
+        kept, path = None, _path(url)
+    return (Image(path, mime) if blobs.is_image(mime) else FileRef(path, "read")), kept
+
+
+def _inline(url: str, mime: str | None) -> Blob:
+    head, _, data = url.partition(",")
+    if head.endswith(";base64"):
+        return blobs.from_base64(data, mime)
+    return blobs.blob(unquote_to_bytes(data), mime)
+
+
+def _path(url: str) -> str:
+    # `file:///project/main.py?start=1&end=3`: the range says which lines were read (capture 21).
+    return unquote(urlsplit(url).path) if url.startswith("file://") else url
+
+
+def data_url(content: bytes, mime: str) -> str:
+    return f"data:{mime};base64,{base64.b64encode(content).decode()}"
+
+
+def user_part(part: dict[str, Any]) -> tuple[ContentPart | None, Blob | None]:
+    """A part of what the user sent; None for marks that its text repeats."""
+    match part:
+        case {"type": "text", "text": str(text)}:
+            return Text(text), None
+        case {"type": "file", "url": str()}:
+            return file_part(part)
+        case {"type": "subtask", "prompt": str(prompt)}:
+            return Text(prompt), None  # a prompt for a subagent, sent past the model (capture 31)
+        case _:
+            return None, None
+
+
+def is_the_users(part: dict[str, Any]) -> bool:
+    # An image that was sent as a file is read by OpenCode, and put in its place as if it were OpenCode's own.
+    return (not part.get("synthetic") or part["type"] == "file") and not part.get("ignored")
+
+
+def said(parts: list[dict[str, Any]]) -> tuple[list[ContentPart], list[Blob]]:
+    """What the user said, of all the parts of a user message."""
+    told = [user_part(part) for part in parts if is_the_users(part)]
+    return [part for part, _ in told if part is not None], [blob for _, blob in told if blob is not None]
+
+
+# --- asks and plans ---------------------------------------------------------
+
+APPROVE, REJECT = "approve", "reject"
+_PLAN_ANSWERS = {"Yes": APPROVE, "No": REJECT}
+
+
+def questions_of(asked: list[dict[str, Any]], *, is_plan: bool) -> list[Question]:
+    return [
+        Question(
+            id=str(at),
+            header=question.get("header"),
+            prompt=question["question"],
+            options=[
+                Option(plan_answer(option["label"]) if is_plan else option["label"], option.get("description"))
+                for option in question.get("options") or ()
+            ],
+            multi_select=bool(question.get("multiple")),
+        )
+        for at, question in enumerate(asked, start=1)
+    ]
+
+
+def plan_answer(native: str) -> str:
+    """OpenCode asks Yes or No; for a client every agent's plan is approved or rejected."""
+    return _PLAN_ANSWERS.get(native, native)
+
+
+def native_plan_answer(answer: str) -> str:
+    return next((native for native, ours in _PLAN_ANSWERS.items() if ours == answer), answer)
+
+
+def plan_of(state: dict[str, Any]) -> list[dict[str, str]]:
+    """The list that `todowrite` leaves behind."""
+    todos = (state.get("metadata") or {}).get("todos") or state["input"].get("todos") or []
+    return [{"text": str(todo.get("content") or ""), "status": _step(todo.get("status"))} for todo in todos]
+
+
+def _step(status: Any) -> str:
+    # A cancelled step is one that nobody will work on: nearer to done than to pending.
+    return {"in_progress": "in_progress", "completed": "completed", "cancelled": "completed"}.get(str(status), "pending")
+
+
+# --- usage ------------------------------------------------------------------
+
+
+class Meter:
+    """What was billed since the last turn ended: the sum of the steps, of subagents and compactions too.
+
+    A `step-finish` tells one call of the model and is never cumulative; the totals of a
+    session leave out its children. `input` is without cached tokens, `output` without reasoning.
+    """
+
+    def __init__(self) -> None:
+        self._tokens: dict[str, int] = {}
+        self._cost: float | None = None
+        self.model: str | None = None
+
+    def add(self, step: dict[str, Any]) -> None:
+        tokens, cache = step["tokens"], step["tokens"].get("cache") or {}
+        reasoning = tokens.get("reasoning") or 0
+        self._count("input", tokens.get("input"))
+        self._count("output", (tokens.get("output") or 0) + reasoning)
+        self._count("reasoning", reasoning)
+        self._count("read", cache.get("read"))
+        self._count("write", cache.get("write"))
+        self._cost = (self._cost or 0.0) + (step.get("cost") or 0.0)
+
+    def _count(self, name: str, value: Any) -> None:
+        self._tokens[name] = self._tokens.get(name, 0) + int(value or 0)
+
+    def take(self) -> Usage | None:
+        """The usage of the turn that ends; None if no call of the model was finished in it."""
+        if self._cost is None:
+            return None
+        told, cost = self._tokens, round(self._cost, 12)
+        self._tokens, self._cost = {}, None
+        return Usage(told["input"], told["output"], told["reasoning"], told["read"], told["write"], cost, self.model)

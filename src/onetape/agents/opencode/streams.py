@@ -1,0 +1,88 @@
+"""Text and reasoning parts of OpenCode: opened empty, streamed as deltas, told whole at their end."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from msgspec import Struct
+
+from onetape import drafts as d
+from onetape.recent import Recent
+from onetape.schema import Visibility
+
+REMEMBERED = 4096
+
+
+class Stream(Struct):
+    session: str
+    message: str
+    length: int = 0
+    """Of what the part itself has told so far."""
+    has_deltas: bool = False
+
+
+class Streams:
+    def __init__(self) -> None:
+        self._open: dict[str, Stream] = {}
+        self._seen: Recent[str, None] = Recent(REMEMBERED)
+        self.last_whole: str | None = None
+        """The message that had a text with words come to its end last."""
+
+    def __contains__(self, part: str) -> bool:
+        return part in self._seen
+
+    def saw(self, part: str) -> None:
+        self._seen[part] = None
+
+    def part(self, part: dict[str, Any], message: str, under: str | None) -> Iterator[d.Draft]:
+        id, text, time = part["id"], str(part["text"]), part.get("time") or {}
+        if id not in self._seen:
+            yield self._begin(id, part["sessionID"], d.Open(id, _visibility(part), message, under, message))
+        stream = self._open.get(id)
+        if stream is None:
+            return  # it has ended, or its attempt was given up
+        if time.get("end") or "start" not in time:
+            del self._open[id]
+            self.last_whole = message if text else self.last_whole
+            yield d.Close(id, text)
+        elif len(text) > stream.length and not stream.has_deltas:  # versions before `message.part.delta` resent the growing text
+            yield d.Add(id, text[stream.length :])
+            stream.length = len(text)
+
+    def add(self, part: str, words: str) -> d.Add | None:
+        """More words of an open part; None if it is not open."""
+        stream = self._open.get(part)
+        if stream is None:
+            return None
+        stream.has_deltas = True
+        return d.Add(part, words)
+
+    def stub(self, part: str, session: str, message: str, under: str | None) -> d.Open:
+        """Words came before the part that they are of: it begins all the same."""
+        return self._begin(part, session, d.Open(part, None, message, under, message, is_stub=True))
+
+    def _begin(self, part: str, session: str, opened: d.Open) -> d.Open:
+        self._seen[part] = None
+        self._open[part] = Stream(session, str(opened.message))
+        return opened
+
+    def abandon(self, session: str, message: str | None = None) -> Iterator[d.Draft]:
+        """The attempt is given up: what it streamed stays, and never ends by itself."""
+        for id in self._of(session):
+            if message in (None, self._open[id].message):
+                del self._open[id]
+                yield d.Close(id, status="failed")
+
+    def forget(self, session: str) -> None:
+        """What this session has open was closed by others."""
+        for id in self._of(session):
+            del self._open[id]
+
+    def _of(self, session: str) -> list[str]:
+        return [id for id, stream in self._open.items() if stream.session == session]
+
+
+def _visibility(part: dict[str, Any]) -> Visibility | None:
+    if part["type"] == "text":
+        return None
+    told = part.get("metadata") or {}
+    return "private" if any(isinstance(inner, dict) and inner.get("redactedData") for inner in told.values()) else "public"
