@@ -1,0 +1,271 @@
+"""Amp's wire: stream-json, both directions, and the side channel of its permission helper.
+
+Read with recordings of the builds of January (0.0.1769425000), May (0.0.1777897475) and September 2026
+(0.0.1790142911), their emitters, and the published types of amp-sdk. A turn goes from the user's message to an
+assistant message that stops for any reason but a tool; `result` comes once per process, whatever the number of turns,
+and says nothing that was not said, except a failure. There are no deltas, no ids but those of tools, no handshake.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from onetape import drafts as d
+from onetape.agents.amp import encode
+from onetape.agents.amp.blocks import Conversation, arguments, tool_name, user_parts
+from onetape.agents.amp.results import document
+from onetape.agents.amp.usage import Meter
+from onetape.argv import positionals
+from onetape.commands import Command
+from onetape.errors import Unparsed
+from onetape.recent import Recent
+from onetape.schema import Text, Usage
+from onetape.tape import Head
+from onetape.translator import Outputs, Send, Translator
+
+TYPES = frozenset({"system", "user", "assistant", "result", "message", "tool_call", "tool_result", "error", "done"})
+CANCELLED = "User cancelled (SIGINT/SIGTERM)"
+# The model ran out of tokens: January and May say nothing more, ever (14h); an error follows at once where there is one.
+CUT_OFF_PATIENCE = 60.0
+
+# Options of `amp` that take a value. `--execute` takes the prompt, which is thus a positional word like any other.
+VALUED = frozenset({
+    "--visibility", "--settings-file", "--log-level", "--log-file", "--mcp-config", "--mode", "-m", "--effort", "--label", "-l",
+    "--features", "--executor", "--runner-dir", "--attach", "--orb-size", "--title", "--toolbox",
+})  # fmt: skip
+
+
+class StreamJson(Translator):
+    title = "Amp"
+    dialect = "stream-json"
+    # May says "Unexpected error inside Amp CLI" after a mere SIGINT, and resets a terminal that is not there (15).
+    stderr_is_chatter = True
+
+    def __init__(self, head: Head) -> None:
+        super().__init__(head)
+        self._native_id: str | None = None
+        self._conversation = Conversation()
+        self._meter = Meter()
+        self._is_cut_off = False
+        self._answers = self._answers_before = 0
+        """The messages that this process printed, and how many of them when the last turn ended."""
+        self._asked: dict[str, dict[str, Any]] = {}
+        self._granted: list[tuple[str, Any]] = []
+        self._requests: Recent[str, None] = Recent(256)
+
+    @classmethod
+    def recognises(cls, native: Any, *, sent: bool) -> bool:
+        match native:
+            case {"type": "system", "subtype": "init", "session_id": str(id)} | {"type": "result", "session_id": str(id)}:
+                return id.startswith("T-")
+            case {"channel": "delegate"}:
+                return True
+            case _:
+                return False
+
+    @property
+    def patience(self) -> float | None:
+        return CUT_OFF_PATIENCE if self._is_cut_off else None
+
+    # --- the agent says -----------------------------------------------------
+
+    def _begin(self) -> Iterable[d.Draft]:
+        yield d.Announce({})  # it says nothing before it has reached its server: the head speaks for it
+
+    def _read(self, native: Any) -> Outputs:
+        if (told := native.get("session_id")) != self._native_id and isinstance(told, str) and told:
+            self._native_id = told
+            yield d.NativeSession(told)
+        match native:
+            case {"type": "assistant", "message": {"content": [*blocks]} as message}:
+                yield from self._assistant(blocks, message, _parent(native))
+            case {"type": "user", "message": {"content": [*blocks]}}:
+                yield from self._user(blocks, _parent(native))
+            case {"type": "system", "subtype": "init"}:
+                yield d.Announce(_identity(native))
+            case {"type": "result", "is_error": False}:
+                # Mostly it is already, by its last message.
+                yield from self._ended("interrupted" if self._was_passed_over(native) else "completed")
+            case {"type": "result", "is_error": True, "error": str(error)}:
+                yield from self._failed(error)
+            case {"channel": "delegate", "id": str(id)}:
+                yield from self._helper(id, native)
+            case {"type": "system", "subtype": str(subtype)} if subtype != "init":
+                yield d.Unknown(native)
+            case {"type": "message" | "tool_call" | "tool_result" | "error" | "done"}:
+                yield from self._fallback(native)
+            case {"type": str(kind)} if kind in TYPES:
+                raise Unparsed(f"{kind} without the fields it must have")
+            case _:
+                yield d.Unknown(native)
+
+    def _assistant(self, blocks: list[Any], message: dict[str, Any], under: str | None) -> Iterator[d.Draft]:
+        stop = message.get("stop_reason")
+        self._is_cut_off = stop is None
+        self._answers += under is None
+        self._meter.add(message.get("usage"), message.get("model"))
+        yield from self._conversation.assistant(blocks, cut_off=stop is None, under=under, native_id=message.get("id"))
+        if under is None and stop not in (None, "tool_use"):
+            yield from self._ended("completed")
+
+    def _user(self, blocks: list[Any], under: str | None) -> Iterator[d.Draft]:
+        self._is_cut_off = False
+        results = [block for block in blocks if isinstance(block, dict) and block.get("type") == "tool_result"]
+        for block in results:
+            yield from self._result(block)
+        if len(results) < len(blocks) or not blocks:
+            parts, kept = user_parts(block for block in blocks if block not in results)
+            yield from kept
+            yield d.Heard(parts, under=under)
+
+    def _result(self, block: dict[str, Any]) -> Iterator[d.Draft]:
+        match block:
+            case {"tool_use_id": str(id)}:
+                # A tool that returned nothing has no content (28-web).
+                content = block.get("content")
+                value = document(self._conversation.tool_of(id), content) if isinstance(content, str) else content
+                yield from self._conversation.result(id, value, failed=bool(block.get("is_error")))
+            case _:
+                raise Unparsed("a tool_result block without the fields it must have")
+
+    def _failed(self, error: str) -> Iterator[d.Draft]:
+        if error == CANCELLED:
+            yield from self._ended("interrupted")
+            return
+        error = error or "the run failed"
+        yield d.Failure(error)  # also where no turn was opened: a line on stdin that it could not read (29c)
+        yield from self._ended("failed", error)
+
+    def _was_passed_over(self, result: dict[str, Any]) -> bool:
+        """Whether it is the result of the turns before: stopped at the very start of a turn, Amp knows nothing of it yet (January).
+
+        An answer without words is not printed, but it is counted."""
+        counted = result.get("num_turns")
+        return self._answers == self._answers_before and isinstance(counted, int) and counted <= self._answers
+
+    def _ended(self, status: Any, error: str | None = None) -> Iterator[d.Draft]:
+        self._is_cut_off = False
+        self._answers_before = self._answers
+        self._conversation.over()
+        yield d.EndTurn(status, self._meter.take(), error)
+
+    def _fallback(self, native: dict[str, Any]) -> Iterator[d.Draft]:
+        """Lines that no build prints: a stand-in schema that others wrote for Amp, whose recordings may exist."""
+        match native:
+            case {"type": "message", "content": str(words), "role": "user"}:
+                yield d.Heard([Text(words)], native.get("id"))
+            case {"type": "message", "content": str(words)}:
+                yield from self._conversation.assistant([{"type": "text", "text": words}], native_id=native.get("id"))
+            case {"type": "tool_call", "tool_call": {"id": str(id), "name": str(name), "arguments": args}}:
+                yield d.Call(id, tool_name(name), arguments(args))
+            case {"type": "tool_result", "id": str(id)}:
+                yield from self._conversation.result(id, native.get("content"), failed=False)
+            case {"type": "error", "error": str(error)}:
+                yield from self._failed(error)
+            case {"type": "done"}:
+                yield from self._ended("completed")
+            case _:
+                raise Unparsed(f"{native['type']} without the fields it must have")
+
+    # --- the permission helper ----------------------------------------------
+
+    def _helper(self, id: str, native: dict[str, Any]) -> Outputs:
+        match native:
+            case {"closed": True}:
+                self._asked.pop(id, None)
+                yield d.Answer(id, "reject")  # Amp ended the helper, with the turn or for a newer message
+            case {"tool": str(tool), "input": args}:
+                self._asked[id] = native
+                yield self._ask(id, tool, args, native)
+                if (tool, args) in self._granted:
+                    yield Send(encode.verdict(id, allow=True, session=True))
+            case _:
+                raise Unparsed("a permission request without the fields it must have")
+
+    def _ask(self, id: str, tool: str, args: Any, native: dict[str, Any]) -> d.Ask:
+        call, under = self._conversation.asked(tool, args, native.get("tool_use_id"))
+        if under is None:
+            return d.Ask(id, tool_name(self._conversation.tool_of(call) or tool), call, {"input": args})
+        # A subagent's tool: its call is in no stream, and the one that shows is the subagent's own.
+        return d.Ask(id, tool_name(tool), None, {"input": args, "subagent_call_id": under}, under)
+
+    # --- we say -------------------------------------------------------------
+
+    def _sent(self, native: Any) -> Iterable[d.Draft]:
+        match native:
+            case {"type": "user", "message": {"role": "user", "content": [*blocks]}}:
+                if self._is_new(native.get("request_id")):
+                    parts, kept = user_parts(blocks)
+                    yield from kept
+                    yield d.Said(parts)
+            case {"channel": "delegate", "id": str(id), "decision": "allow" | "reject" as decision}:
+                yield from self._answered(id, decision, native)
+            case {"argv": [*argv]}:
+                if words := _prompt(list(map(str, argv)), native.get("stdin")):
+                    yield d.Said([Text(words)])
+            case {"signal": _}:
+                pass  # the recorder's: what it does to the process is told by its exit
+            case _:
+                yield d.Unheard(native)
+
+    def _is_new(self, request: Any) -> bool:
+        """The September build takes a message once, however often it is sent under one request_id."""
+        if not isinstance(request, str):
+            return True
+        known = request in self._requests
+        self._requests[request] = None
+        return not known
+
+    def _answered(self, id: str, decision: str, native: dict[str, Any]) -> Iterator[d.Draft]:
+        request = self._asked.pop(id, None)
+        if decision == "reject":
+            yield d.Answer(id, "reject", native.get("message"))
+        elif native.get("scope") != "session":
+            yield d.Answer(id, "accept")
+        else:
+            if request is not None and (grant := (request["tool"], request["input"])) not in self._granted:
+                self._granted.append(grant)
+            yield d.Answer(id, "accept_for_session")
+
+    def _write(self, command: Command) -> Iterable[Send]:
+        message = encode.command(command, self._asked, self.head.version)
+        if message is None:
+            raise self.cannot(command, encode.why_not(command))
+        yield Send(message)
+
+    def spent(self) -> Usage | None:
+        return self._meter.take()
+
+    def _end(self, code: int | None) -> Iterable[d.Draft]:
+        self._is_cut_off = False
+        self._answers = self._answers_before = 0
+        self._asked.clear()
+        self._conversation.over()
+        return ()
+
+
+def _parent(native: dict[str, Any]) -> str | None:
+    """The call whose subagent speaks."""
+    match native.get("parent_tool_use_id"):
+        case str() | None as call:
+            return call
+        case _:
+            raise Unparsed("a parent_tool_use_id that is no id")
+
+
+def _identity(init: dict[str, Any]) -> dict[str, Any]:
+    told = {
+        "cwd": init.get("cwd"), "tools": init.get("tools"), "mcp_servers": init.get("mcp_servers") or None,
+        "mode": init.get("agent_mode"), "variant": init.get("reasoning_effort"),
+    }  # fmt: skip
+    return {name: value for name, value in told.items() if value is not None}
+
+
+def _prompt(argv: list[str], stdin: Any) -> str:
+    """The user's message of a one-shot run: `amp [threads continue ID] --execute PROMPT`, and stdin, which Amp trims."""
+    words = positionals(argv[1:], VALUED)
+    if argv and argv[0].rpartition("/")[2] in ("node", "bun"):
+        words = words[1:]  # the program is a script
+    if words[:1] and words[0] in ("threads", "thread", "t") and words[1:2] and words[1] in ("continue", "c"):
+        words = words[3:] if words[2:] and "T-" in words[2] else words[2:]
+    piped = stdin.strip() if isinstance(stdin, str) and "--stream-json-input" not in argv else ""
+    return "\n".join(text for text in (" ".join(words), piped) if text)

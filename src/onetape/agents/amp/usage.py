@@ -1,0 +1,41 @@
+"""What a turn was billed: Amp tells each model call's usage and never a sum, a cost or (on the wire) the model."""
+
+from typing import Any
+
+from onetape.schema import Usage
+
+# The wire's names and those of a thread file.
+_COUNTS = {
+    "input_tokens": "input_tokens", "inputTokens": "input_tokens",
+    "output_tokens": "output_tokens", "outputTokens": "output_tokens",
+    "cache_read_input_tokens": "cache_read_tokens", "cacheReadInputTokens": "cache_read_tokens",
+    "cache_creation_input_tokens": "cache_write_tokens", "cacheCreationInputTokens": "cache_write_tokens",
+}  # fmt: skip
+
+
+class Meter:
+    def __init__(self) -> None:
+        self._sum: dict[str, int] = {}
+        self._model: str | None = None
+
+    def add(self, told: Any, model: Any = None) -> None:
+        if not isinstance(told, dict):
+            return
+        for native, count in told.items():
+            ours = _COUNTS.get(native)
+            if ours is not None and isinstance(count, int):
+                self._sum[ours] = self._sum.get(ours, 0) + count
+        model = told.get("model") or model
+        self._model = model if isinstance(model, str) else self._model
+
+    def take(self) -> Usage | None:
+        """The usage since it was last taken; None if none was told."""
+        usage = Usage(
+            input_tokens=self._sum.get("input_tokens"),
+            output_tokens=self._sum.get("output_tokens"),
+            cache_read_tokens=self._sum.get("cache_read_tokens"),
+            cache_write_tokens=self._sum.get("cache_write_tokens"),
+            model=self._model,
+        )
+        told, self._sum = bool(self._sum), {}
+        return usage if told else None
