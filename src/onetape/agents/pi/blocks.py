@@ -1,0 +1,124 @@
+"""Content blocks of Pi's assistant messages: streamed by index, then told whole by `message_end`.
+
+The end of a message is authoritative: an extension may have rewritten it, an abort cuts a block
+that nevertheless got its `text_end` (15), and deltas do not always add up (13c). So blocks are
+completed there and only there. A block is opened by its first words: what never gets any (an
+empty block of anthropic's, 01b; encrypted thinking) has nothing to show before the end.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from msgspec import Struct
+
+from onetape import drafts as d
+from onetape.agents.pi.content import arguments, tool_name
+from onetape.agents.pi.results import shell_of
+from onetape.errors import Unparsed
+from onetape.schema import ItemStatus, Visibility
+
+# A reply that did not come to its end; its last block is cut.
+CUT = frozenset({"error", "aborted"})
+
+
+# What stands for redacted thinking, which has no other words (13b; pi-ai: anthropic and bedrock).
+REDACTED = "[Reasoning redacted]"
+
+
+class TextDelta(Struct, tag="text_delta", frozen=True, gc=False):
+    contentIndex: int
+    delta: str
+
+
+class HotDelta(Struct, tag="message_update", frozen=True, gc=False):
+    """What matters of a line that brings an answer's next words."""
+
+    assistantMessageEvent: TextDelta
+
+
+class Blocks:
+    def __init__(self, cwd: str | None) -> None:
+        self.cwd = cwd
+        self._message = 0
+        self._open: set[int] = set()
+
+    def begin(self) -> Iterator[d.Draft]:
+        """A message starts. One that never ended is abandoned (0.73.1 forgets a run on `new_session`, 31)."""
+        yield from self._abandon()
+        self._message += 1
+
+    def words(self, at: int, text: str) -> d.Add | None:
+        return d.Add((self._message, at), text) if at in self._open else None
+
+    def update(self, event: dict[str, Any]) -> Iterator[d.Draft]:
+        match event:
+            case {"type": "text_delta" | "thinking_delta" as kind, "contentIndex": int(at), "delta": str(words)}:
+                if words and at not in self._open:
+                    yield self._opened(at, "public" if kind == "thinking_delta" else None)
+                yield d.Add((self._message, at), words)
+            case {"type": "toolcall_start", "id": str(id), "toolName": str(name)} if id:
+                yield d.Call(id, tool_name(name), message=self._message)
+            case {"type": "toolcall_start", "contentIndex": int(at), "partial": {"content": [*blocks]}}:
+                yield from self._named(blocks[at])  # 0.73.1
+            case {"type": "toolcall_start" | "toolcall_delta", "contentIndex": int()}:
+                pass  # named when it is whole; no argument deltas
+            case {"type": "thinking_end", "contentIndex": int(at), "content": str(words)} if words == REDACTED and at not in self._open:
+                yield self._opened(at, "private")  # now, so that it stands before the words that follow, and over their calls
+            case {"type": "text_start" | "text_end" | "thinking_start" | "thinking_end" | "toolcall_end", "contentIndex": int()}:
+                pass  # the first words open a block, the end of the message completes it
+            case {"type": "start" | "done" | "error"}:
+                pass  # published, but the agent loop tells them as the start and the end of the message
+            case {"type": "text_delta" | "thinking_delta" | "toolcall_start" | "toolcall_delta" as kind}:
+                raise Unparsed(f"message_update/{kind} without the fields it must have")
+            case _:
+                yield d.Unknown({"type": "message_update", "assistantMessageEvent": event})
+
+    def whole(self, content: Any, reason: str, native_id: str | None = None) -> Iterator[d.Draft]:
+        """The blocks of a finished message, streamed before or not."""
+        blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
+        cut = reason in CUT
+        for at, block in enumerate(blocks):
+            yield from self._done(at, block, native_id, cut=cut and at == len(blocks) - 1)
+            if cut and block["type"] == "toolCall":
+                yield d.Result(block["id"], failed=True)  # no call of a broken reply is ever run
+        yield from self._abandon()
+
+    def _done(self, at: int, block: Any, native_id: str | None, *, cut: bool) -> Iterator[d.Draft]:
+        match block:
+            case {"type": "text", "text": str(words)}:
+                yield from self._said(at, words, None, native_id, cut=cut)
+            case {"type": "thinking", "thinking": str(words)}:
+                hidden = bool(block.get("redacted")) or (not words and bool(block.get("thinkingSignature")))
+                yield from self._said(at, "" if hidden else words, "private" if hidden else "public", native_id, cut=cut)
+            case {"type": "toolCall", "id": str(id), "name": str(name), "arguments": args}:
+                shell = shell_of(name, args, self.cwd)
+                yield d.Call(id, tool_name(name), None if cut else arguments(args), self._message, shell=shell)
+            case {"type": "text" | "thinking" | "toolCall" as kind}:
+                raise Unparsed(f"a {kind} block without the fields it must have")
+            case _:
+                yield d.Unknown(block)
+
+    def _said(self, at: int, words: str, visibility: Visibility | None, native_id: str | None, *, cut: bool) -> Iterator[d.Draft]:
+        status: ItemStatus = "failed" if cut else "completed"
+        if at not in self._open:
+            if not words and visibility != "private":
+                return
+            yield self._opened(at, visibility, native_id)
+        self._open.discard(at)
+        yield d.Close((self._message, at), words, status)
+
+    def _opened(self, at: int, visibility: Visibility | None, native_id: str | None = None) -> d.Open:
+        self._open.add(at)
+        return d.Open((self._message, at), visibility, self._message, native_id=native_id)
+
+    def _named(self, block: Any) -> Iterator[d.Draft]:
+        match block:
+            case {"id": str(id), "name": str(name)} if id and name:
+                yield d.Call(id, tool_name(name), message=self._message)
+            case _:
+                pass  # the provider names it later
+
+    def _abandon(self) -> Iterator[d.Draft]:
+        for at in sorted(self._open):
+            yield d.Close((self._message, at), status="failed")
+        self._open.clear()
