@@ -1,0 +1,1 @@
+"""The log: tapes and transcripts of all sessions, behind one interface."""
