@@ -1,0 +1,196 @@
+"""Histories into the archive: what is new of them, whatever happens to the files and to us."""
+
+import contextlib
+import shutil
+import sqlite3
+from concurrent.futures import Future
+from pathlib import Path
+
+import pytest
+
+import onetape
+from onetape import promises
+from onetape.agents import registry
+from onetape.archive import writing
+from onetape.archive.finding import Found, Search
+from onetape.archive.importing import bring_in
+from onetape.errors import StoreFailed
+from onetape.stores.memory import Memory
+from onetape.stores.sqlite import Sqlite
+from onetape.stores.store import Batch, SessionRow, Store, events
+from onetape.summary import Summary
+
+CAPTURES = Path(__file__).parent / "captures"
+
+
+def histories(below: Path = CAPTURES) -> list[Found]:
+    return list(Search(registry.every()).named([below]))
+
+
+def outcomes(store: Store, below: Path) -> list[str]:
+    return [bring_in(store, found).outcome for found in histories(below)]
+
+
+def archive(store: Store) -> dict[str, list[bytes]]:
+    """Everything that a reader could see, by session."""
+    return {row.session_id: list(events(store, row.session_id)) for row in store.sessions()}
+
+
+def prove(store: Store) -> None:
+    for row in store.sessions():
+        stored = list(events(store, row.session_id))
+        assert stored == [onetape.to_json(event) for event in onetape.transcribe(store.tape(row.session_id))]
+        assert not [fault for fault in promises.check(promises.decode(stored)) if not fault.is_warning]
+        assert row.summary.event_count == len(stored)
+
+
+def claude_session(tmp_path: Path) -> tuple[Path, list[bytes]]:
+    """A long enough history without subagents, as a copy that may be changed."""
+    found = max((one for one in histories(CAPTURES / "claude") if one.agent.name == "claude"), key=lambda one: one.path.stat().st_size)
+    copy = tmp_path / "h" / found.path.name
+    copy.parent.mkdir()
+    shutil.copy(found.path, copy)
+    return copy, copy.read_bytes().splitlines(keepends=True)
+
+
+def test_every_agents_histories_come_in_once(tmp_path: Path) -> None:
+    store = Sqlite(tmp_path)
+    first = outcomes(store, CAPTURES)
+    assert {found.agent.name for found in histories()} == {"amp", "claude", "codex", "opencode", "pi"}
+    assert set(first) <= {"new", "rewritten", "known", "grown", "beside", "shrunk"} and "new" in first
+    prove(store)
+    before = archive(store)
+    assert set(outcomes(store, CAPTURES)) == {"unchanged"}
+    assert archive(store) == before
+    store.close()
+
+
+def test_other_files_are_skipped_and_counted(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("hello")
+    (tmp_path / "data.json").write_text("{}")
+    (tmp_path / "deep" / "er").mkdir(parents=True)
+    (tmp_path / "deep" / "er" / "image.png").write_bytes(b"\x89PNG")
+    search = Search(registry.every())
+    assert list(search.named([tmp_path])) == [] and search.skipped == 3
+
+
+def test_a_renamed_history_is_recognised_by_its_content(tmp_path: Path) -> None:
+    copy, _ = claude_session(tmp_path)
+    moved = copy.rename(copy.with_name("whatever.jsonl"))
+    assert [found.agent.name for found in histories(moved)] == ["claude"]
+
+
+def test_a_history_that_grows_adds_what_is_new(tmp_path: Path) -> None:
+    copy, lines = claude_session(tmp_path)
+    whole = Memory()
+    outcomes(whole, copy)
+    store = Memory()
+    seen: list[str] = []
+    for end in (len(lines) // 3, len(lines) // 2, len(lines) - 1, len(lines)):
+        copy.write_bytes(b"".join(lines[:end]))
+        seen += outcomes(store, copy)
+        prove(store)
+    assert seen[0] == "new" and set(seen[1:]) <= {"grown", "rewritten"} and "grown" in seen
+    assert archive(store) == archive(whole)
+
+
+def test_a_truncated_file_destroys_nothing(tmp_path: Path) -> None:
+    copy, lines = claude_session(tmp_path)
+    store = Memory()
+    outcomes(store, copy)
+    before = archive(store)
+    copy.write_bytes(b"".join(lines[: len(lines) // 2]))
+    assert outcomes(store, copy) == ["shrunk"] and archive(store) == before
+    copy.unlink()
+    assert archive(store) == before
+
+
+def test_a_rewritten_file_stands_beside_what_was_kept(tmp_path: Path) -> None:
+    copy, lines = claude_session(tmp_path)
+    store = Memory()
+    outcomes(store, copy)
+    before = archive(store)
+    instead = next(line for line in reversed(lines) if b'"uuid":"' in line).replace(b'"uuid":"', b'"uuid":"f')
+    copy.write_bytes(b"".join([*lines[: len(lines) // 2], instead]))
+    assert outcomes(store, copy) == ["beside"]
+    after = archive(store)
+    (old,) = before
+    assert after[old] == before[old] and len(after) == 2
+    beside = store.session(f"{old}-2")
+    assert beside is not None and beside.resumed_from == old
+    prove(store)
+
+
+def test_an_import_that_is_cut_off_anywhere_ends_in_the_same_archive(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Cut(Memory):
+        left = 0
+
+        def append(self, batch: Batch) -> "Future[None]":
+            self.left -= 1
+            if self.left < 0:
+                done: Future[None] = Future()
+                done.set_exception(StoreFailed("killed"))
+                return done
+            return super().append(batch)
+
+    whole = Memory()
+    outcomes(whole, CAPTURES / "claude")
+    for together in (3, 50):
+        monkeypatch.setattr(writing, "TOGETHER", together)
+        store = Cut()
+        for left in (0, 1, 2, 5, 9, 10_000):
+            store.left = left
+            with contextlib.suppress(StoreFailed):
+                outcomes(store, CAPTURES / "claude")
+        assert archive(store) == archive(whole)
+        prove(store)
+
+
+def test_what_ran_here_is_not_shown_again_and_what_was_added_elsewhere_is(tmp_path: Path) -> None:
+    copy, _ = claude_session(tmp_path)
+    known = Memory()
+    outcomes(known, copy)
+    (row,) = known.sessions()
+    times = [record.t for record in known.tape(row.session_id)]
+    began, native = row.created_at, row.summary.native_session_id
+
+    def live(updated_at: int, owner: str | None = None) -> Memory:
+        store = Memory()
+        summary = Summary(native_session_id=native, updated_at=updated_at, ended=owner is None)
+        store.create(SessionRow("mine", "claude", created_at=began, owner=owner, summary=summary))
+        return store
+
+    store = live(began + int(times[-1] * 1000) + 1000)
+    assert outcomes(store, copy) == ["ran here"] and [found.session_id for found in store.sessions()] == ["mine"]
+    store = live(began, owner="{}")
+    assert outcomes(store, copy) == ["runs here"] and outcomes(store, copy) == ["runs here"]
+    store = live(began - 5000)
+    assert outcomes(store, copy) == ["new"]
+    added = next(found for found in store.sessions() if found.session_id != "mine")
+    assert added.resumed_from == "mine" and added.origin == "imported"
+    assert outcomes(store, copy) == ["unchanged"]
+
+
+def test_a_database_and_its_export_are_one_session(tmp_path: Path) -> None:
+    found = histories(CAPTURES / "opencode")
+    assert len({one.path for one in found}) > 1
+    store = Memory()
+    for one in found:
+        bring_in(store, one)
+    ids = [row.summary.native_session_id for row in store.sessions()]
+    assert len(ids) == len(set(ids))
+    prove(store)
+
+
+def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+    database = tmp_path / "opencode.db"
+    connection = sqlite3.connect(database)
+    connection.execute("create table session (id)")
+    connection.close()
+    assert histories(tmp_path) == [], "not every database is a history"
+
+
+def test_nothing_is_at_a_place_that_is_not_there(tmp_path: Path) -> None:
+    assert list(Search(registry.every()).usual(tmp_path, {})) == []
+    with pytest.raises(onetape.Refused, match="there is no"):
+        list(Search(registry.every()).named([tmp_path / "gone"]))
