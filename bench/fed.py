@@ -53,7 +53,8 @@ class Fed:
         lines = Lines()
         for chunk in self._chunks:
             now = self._clock()
-            yield [said(now, line) for line in spoken(lines.cut(chunk))]
+            if records := [said(now, line) for line in spoken(lines.cut(chunk))]:  # else it is the middle of a long line
+                yield records
         yield [tape.record(self._clock(), "exit", 0)]
 
 

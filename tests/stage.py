@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import pytest
 
 from onetape import schema
 from onetape.agents.agent import Agent, Launch, LaunchOptions
@@ -33,15 +32,6 @@ LIMIT = 30.0
 
 
 # --- what tests of every agent say ------------------------------------------
-
-
-def program(variable: str, *names: str) -> pytest.MarkDecorator:
-    """Skips where neither the variable nor the path names the program."""
-    return pytest.mark.skipif(found(variable, *names) is None, reason=f"no {names[0]} here: set {variable} to the program")
-
-
-def found(variable: str, *names: str) -> str | None:
-    return os.environ.get(variable) or next(filter(None, map(shutil.which, names)), None)
 
 
 def a(kind: str) -> Callable[[Event], bool]:

@@ -1,6 +1,6 @@
 """Amp itself (the build of May 2026), our settings and our permission helper between it and its tools, on a scripted server.
 
-Skipped where it is not installed. What the helper does is seen where it counts: in the files, and in what the model is told.
+Installed as the lab does (tests/lab/install.py). What the helper does is seen where it counts: in the files, and in what the model is told.
 """
 
 import os
@@ -20,9 +20,9 @@ from onetape.agents.amp import AGENT
 from onetape.commands import Attachment, Interrupt, ReplyPermission, SendMessage
 from onetape.schema import Event
 from scripted import SILENCE, Call, Model
-from stage import LIMIT, Stage, a, found, items, outputs, program, staging, texts, verdicts
+from stage import LIMIT, Stage, a, items, outputs, staging, texts, verdicts
 
-pytestmark = program("ONETAPE_AMP", "amp")
+pytestmark = pytest.mark.lab
 PIXEL = bytes.fromhex(
     "89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c4890000000d49444154789c6364f8cf500f00038601805a347d6b0000000049454e44ae426082"
 )
@@ -31,9 +31,9 @@ LONGER_THAN_AMPS_LIMIT = 11.0
 
 
 @pytest.fixture
-def start(tmp_path: Path) -> Iterator[Callable[..., tuple[Stage, Model]]]:
+def start(tmp_path: Path, installed: Callable[[str], Path]) -> Iterator[Callable[..., tuple[Stage, Model]]]:
     """Starts Amp in tmp_path/work against a server with this script."""
-    work, executable = tmp_path / "work", found("ONETAPE_AMP", "amp") or ""
+    work, executable = tmp_path / "work", str(installed("amp"))
     work.mkdir()
     threads: dict[str, Any] = {}
 

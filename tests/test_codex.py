@@ -6,11 +6,9 @@ generate-json-schema --experimental` prints, without its prose.
 """
 
 import json
-import os
 import re
-import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -312,20 +310,18 @@ def test_all_names_of_the_schema_are_known() -> None:
     assert named == known()
 
 
-CODEX = os.environ.get("ONETAPE_CODEX") or shutil.which("codex")
-
-
-@pytest.mark.skipif(CODEX is None, reason="no codex here: set ONETAPE_CODEX to its native binary")
-def test_all_names_of_the_installed_codex_are_known(tmp_path: Path) -> None:
+@pytest.mark.lab
+def test_all_names_of_the_installed_codex_are_known(tmp_path: Path, installed: Callable[[str], Path]) -> None:
     """Fails when a new version says something new."""
-    subprocess.run([str(CODEX), "app-server", "generate-json-schema", "--experimental", "--out", str(tmp_path)], check=True)
+    codex = installed("codex")
+    subprocess.run([codex, "app-server", "generate-json-schema", "--experimental", "--out", str(tmp_path)], check=True)
     told: dict[str, Any] = {"definitions": {}}
     for of in ("ServerNotification", "ServerRequest"):
         told[of] = json.loads((tmp_path / f"{of}.json").read_text())
         told["definitions"] |= told[of]["definitions"]
     named = names_in(told)
     # The TypeScript types have two notifications more than the JSON schema.
-    subprocess.run([str(CODEX), "app-server", "generate-ts", "--experimental", "--out", str(tmp_path)], check=True)
+    subprocess.run([codex, "app-server", "generate-ts", "--experimental", "--out", str(tmp_path)], check=True)
     named["notifications"] |= set(re.findall(r'"method": "([^"]+)"', (tmp_path / "ServerNotification.ts").read_text()))
     assert len(named["notifications"]) >= 88 and len(named["requests"]) >= 11 and len(named["items"]) >= 19
     for kind, names in named.items():

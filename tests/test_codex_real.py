@@ -1,4 +1,4 @@
-"""Codex itself, started as we start it, on a scripted model. Skipped where it is not installed.
+"""Codex itself, started as we start it, on a scripted model. Installed as the lab does (tests/lab/install.py).
 
 What the program says is compared with what the model was told and with what happened to the files: a translator that
 agreed with recordings alone could still be wrong about the program.
@@ -18,9 +18,9 @@ from onetape.agents.codex import AGENT
 from onetape.commands import Interrupt, RejectQuestion, ReplyPermission, ReplyQuestion, SendMessage, SetMode, SetModel
 from onetape.errors import Refused
 from scripted import SILENCE, Call, Model
-from stage import Stage, a, found, items, program, staging, texts, verdicts
+from stage import Stage, a, items, staging, texts, verdicts
 
-pytestmark = program("ONETAPE_CODEX", "codex")
+pytestmark = pytest.mark.lab
 # No retries, no telemetry, no account: the provider is ours.
 CONFIG = """
 model = "gpt-5.5"
@@ -47,7 +47,7 @@ PATCH = "*** Begin Patch\n*** Add File: new.txt\n+one\n*** Update File: old.txt\
 
 
 @pytest.fixture
-def start(tmp_path: Path) -> Iterator[Callable[..., tuple[Stage, Model]]]:
+def start(tmp_path: Path, installed: Callable[[str], Path]) -> Iterator[Callable[..., tuple[Stage, Model]]]:
     """Starts Codex in tmp_path/work on a model with this script."""
     work, config = tmp_path / "work", tmp_path / "codex" / "config.toml"
     work.mkdir()
@@ -56,7 +56,7 @@ def start(tmp_path: Path) -> Iterator[Callable[..., tuple[Stage, Model]]]:
     def play(model: Model) -> tuple[LaunchOptions, dict[str, str]]:
         config.write_text(CONFIG.format(url=model.url))
         env = {"HOME": str(tmp_path), "CODEX_HOME": str(config.parent), "PATH": os.environ["PATH"], "LOCAL_MODEL_KEY": "none"}
-        return LaunchOptions(executable=found("ONETAPE_CODEX", "codex") or "", cwd=str(work), session_key="k"), env
+        return LaunchOptions(executable=str(installed("codex")), cwd=str(work), session_key="k"), env
 
     with staging(AGENT, play) as starting:
         yield starting

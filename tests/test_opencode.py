@@ -7,10 +7,9 @@ model. `schema.json` is the events of the document that `opencode serve` gives a
 
 import json
 import os
-import shutil
 import subprocess
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -336,14 +335,11 @@ def test_all_names_of_the_schema_are_known() -> None:
     assert types_in(SCHEMA["Part"], SCHEMA) == wire.PARTS
 
 
-OPENCODE = os.environ.get("ONETAPE_OPENCODE") or shutil.which("opencode")
-
-
 @contextmanager
-def served(tmp_path: Path) -> Iterator[str]:
+def served(opencode: Path, tmp_path: Path) -> Iterator[str]:
     """The address of a real server, which knows no settings but its own."""
     env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1"}
-    argv = [str(OPENCODE), "serve", "--hostname", "127.0.0.1", "--port", "0"]
+    argv = [opencode, "serve", "--hostname", "127.0.0.1", "--port", "0"]
     with subprocess.Popen(argv, cwd=tmp_path, env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as server:
         assert server.stdout is not None
         try:
@@ -352,10 +348,10 @@ def served(tmp_path: Path) -> Iterator[str]:
             server.kill()
 
 
-@pytest.mark.skipif(OPENCODE is None, reason="no opencode here: set ONETAPE_OPENCODE to its binary")
-def test_all_names_of_the_installed_opencode_are_known(tmp_path: Path) -> None:
+@pytest.mark.lab
+def test_all_names_of_the_installed_opencode_are_known(tmp_path: Path, installed: Callable[[str], Path]) -> None:
     """Fails when a new version says something new."""
-    with served(tmp_path) as address, urllib.request.urlopen(f"{address}/doc", timeout=30) as answer:
+    with served(installed("opencode"), tmp_path) as address, urllib.request.urlopen(f"{address}/doc", timeout=30) as answer:
         named = json.load(answer)["components"]["schemas"]
     assert types_in(named["Event"], named) | types_in(named["V2Event"], named) <= known_events()
     assert types_in(named["GlobalEvent"]["properties"]["payload"], named) <= known_events()

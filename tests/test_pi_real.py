@@ -1,4 +1,4 @@
-"""Pi itself with our extension (gate.ts), on a scripted model. Skipped where it is not installed.
+"""Pi itself with our extension (gate.ts), on a scripted model. Installed as the lab does (tests/lab/install.py).
 
 What the gate does is seen where it counts: in the files, and in what the model is told.
 """
@@ -16,9 +16,9 @@ from onetape.agents.agent import LaunchOptions
 from onetape.agents.pi import AGENT
 from onetape.commands import Attachment, Interrupt, RejectQuestion, ReplyPermission, ReplyQuestion, SendMessage, SetMode, SetModel
 from scripted import SILENCE, Call, Model
-from stage import Stage, a, found, items, outputs, program, staging, texts, verdicts
+from stage import Stage, a, items, outputs, staging, texts, verdicts
 
-pytestmark = program("ONETAPE_PI", "pi")
+pytestmark = pytest.mark.lab
 MODELS = [{"id": id, "reasoning": True, "input": ["text", "image"], "contextWindow": 128000, "maxTokens": 16384} for id in ("one", "two")]
 QUESTIONS = [
     {"question": "Which colour?", "header": "Colour", "options": [{"label": "Red"}, {"label": "Blue", "description": "as the sea"}]},
@@ -27,7 +27,7 @@ QUESTIONS = [
 
 
 @pytest.fixture
-def start(tmp_path: Path) -> Iterator[Callable[..., tuple[Stage, Model]]]:
+def start(tmp_path: Path, installed: Callable[[str], Path]) -> Iterator[Callable[..., tuple[Stage, Model]]]:
     """Starts Pi in tmp_path/work on a model with this script."""
     work, config = tmp_path / "work", tmp_path / "agent"
     work.mkdir()
@@ -37,7 +37,7 @@ def start(tmp_path: Path) -> Iterator[Callable[..., tuple[Stage, Model]]]:
         provider = {"baseUrl": f"{model.url}/v1", "api": "openai-completions", "apiKey": "none", "models": MODELS}
         (config / "models.json").write_text(json.dumps({"providers": {"scripted": provider}}))
         env = {"HOME": str(tmp_path), "PATH": os.environ["PATH"], "PI_CODING_AGENT_DIR": str(config), "PI_OFFLINE": "1"}
-        return LaunchOptions(executable=found("ONETAPE_PI", "pi") or "", cwd=str(work), session_key="k", model="scripted/one"), env
+        return LaunchOptions(executable=str(installed("pi")), cwd=str(work), session_key="k", model="scripted/one"), env
 
     with staging(AGENT, play) as starting:
         yield starting

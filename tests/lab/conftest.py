@@ -1,7 +1,6 @@
 """Each test of test_lab.py is a scenario; here it gets a stage, once for every agent that can play it."""
 
-import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,6 @@ from lab.agents import SUBJECTS
 from lab.agents.subject import Subject
 from lab.amp_server import AmpServer
 from lab.daemon import Daemon, environment
-from lab.install import PROGRAMS, NotInstalled, install
 from lab.model import Model
 from lab.stage import Stage
 
@@ -23,10 +21,12 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 @pytest.fixture(scope="session")
-def theatre(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Subject, Daemon, Model]]:
+def theatre(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, installed: Callable[[str], Path]
+) -> Iterator[tuple[Subject, Daemon, Model]]:
     """An agent, a daemon with a home of its own, and the model that all its sessions ask."""
     subject: Subject = request.param
-    bin = _installed(subject, request.config)
+    bin = installed(subject.name).parent
     place = tmp_path_factory.mktemp(subject.name)
     home = place / "home"
     home.mkdir()
@@ -42,18 +42,3 @@ def stage(theatre: tuple[Subject, Daemon, Model], request: pytest.FixtureRequest
     directory = tmp_path.resolve() / "project"
     directory.mkdir()
     return Stage(*theatre, scenario, directory)
-
-
-def _installed(subject: Subject, config: pytest.Config) -> Path:
-    program = next(program for program in PROGRAMS if program.name == subject.name)
-
-    def say(words: str) -> None:
-        with config.pluginmanager.getplugin("capturemanager").global_and_fixture_disabled():
-            print(f"\n{words}", flush=True)
-
-    try:
-        return install(program, say)
-    except NotInstalled as problem:
-        if os.environ.get("CI") == "true":
-            pytest.fail(str(problem))
-        pytest.skip(str(problem))
