@@ -77,8 +77,8 @@ async def _feed(store: Store, chunks: Iterable[bytes]) -> None:
     head = Head(agent.name, dialect=agent.translators[0].dialect, session_id=SESSION, key="bench")
     row = SessionRow(SESSION, agent.name)
     store.create(row)
-    session = Session(row, Transcriber(agent, head), store, clock, start, Tail())
-    await session.open(tape.record(0.0, "head", head))
+    session = Session(row, head, Transcriber(agent, head), store, clock, start, Tail())
+    await session.open()
     await session.over()
     await session.committed()
 

@@ -570,3 +570,35 @@ def test_a_clock_that_was_set_back_does_not_turn_time_around() -> None:
     assert times == sorted(times) and len(set(times)) > 1
     assert [record.t for record in store.tape("s")][-2:] == [7.0, 7.0]
     prove(store, "s")
+
+
+# --- a tape's first word ----------------------------------------------------------
+
+
+def test_a_session_that_ends_before_it_began_has_a_head() -> None:
+    store = Memory()
+
+    async def whole() -> None:
+        sessions = Sessions(store)
+        make = store.create
+
+        def make_and_close(row: SessionRow) -> None:
+            make(row)
+            sessions._is_closing = True
+
+        store.create = make_and_close  # type: ignore[method-assign]
+        with pytest.raises(AgentFailed):
+            await sessions.create(CreateOptions("mock"), "s")
+
+    asyncio.run(whole())
+    assert [record.dir for record in store.tape("s")] == ["head", "end"]
+    prove(store, "s")
+
+
+def test_a_session_whose_daemon_died_before_its_first_word_has_a_head() -> None:
+    store = Memory()
+    store.create(dead("s"))
+    asyncio.run(Sessions(store).start())
+    assert [record.dir for record in store.tape("s")] == ["head", "end"]
+    assert store.owned() == []
+    prove(store, "s")

@@ -7,6 +7,7 @@ been if the death had been recorded. Nothing that was committed changes.
 
 import time
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from itertools import chain
 
 from onetape import tape
@@ -23,6 +24,7 @@ DIED = "the process that drove this session died"
 
 def recover(store: Store, row: SessionRow, why: str = DIED) -> None:
     """Ends a session that nobody drives any more. May be cut off at any moment and done again."""
+    _begin(store, row)
     head, transcriber, records, last = retrace(row, store.tape(row.session_id))
     # The wall clock may have been set back meanwhile; a tape's times never run backwards.
     end = tape.record(max(last, _elapsed(head)), "end", {"reason": "error", "terminated_by": "daemon", "message": why})
@@ -31,6 +33,18 @@ def recover(store: Store, row: SessionRow, why: str = DIED) -> None:
     rows = Projection(row.summary).see(events)
     told = [Stored(event.sequence, to_json(event), records + 1) for event in events]
     store.append(Batch(row.session_id, records + 1, [end], told, rows, row)).result()
+
+
+def _begin(store: Store, row: SessionRow) -> None:
+    """Its head, where the death came before even that was written: a tape without one cannot say whose it is."""
+    if next(store.tape(row.session_id), None) is not None:
+        return
+    started = datetime.fromtimestamp(row.created_at / 1000, UTC).isoformat(timespec="milliseconds")
+    head = Head(agent=row.agent, version=row.version, cwd=row.summary.directory, started=started, session_id=row.session_id, key=row.key)
+    record = tape.record(0.0, "head", head)
+    events = Transcriber(registry.find(row.agent), head).take(record)
+    rows = Projection(row.summary).see(events)
+    store.append(Batch(row.session_id, 1, [record], [Stored(event.sequence, to_json(event), 1) for event in events], rows, row)).result()
 
 
 def retrace(row: SessionRow, records: Iterable[Record]) -> tuple[Head, Transcriber, int, float]:

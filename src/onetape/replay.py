@@ -151,7 +151,7 @@ class Performance(Session):
         async def start(resume: str | None) -> Driver:
             return Player(played.records, pace)
 
-        super().__init__(row, played.transcriber, store, lambda: 0.0, start, tail)
+        super().__init__(row, None, played.transcriber, store, lambda: 0.0, start, tail)
         self._pace = pace
         self._is_played = False
 

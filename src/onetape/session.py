@@ -23,7 +23,7 @@ from onetape.schema import Event
 from onetape.scribe import Scribe
 from onetape.stores.store import SessionRow, Store
 from onetape.tail import Tail
-from onetape.tape import Record
+from onetape.tape import Head, Record
 from onetape.transcribe import Transcriber
 from onetape.translator import Send
 
@@ -41,8 +41,13 @@ LOCK_SECONDS = 1.0
 
 
 class Session:
-    def __init__(self, row: SessionRow, transcriber: Transcriber, store: Store, clock: Clock, start: Start, tail: Tail) -> None:
+    def __init__(
+        self, row: SessionRow, head: Head | None, transcriber: Transcriber, store: Store, clock: Clock, start: Start, tail: Tail,
+    ) -> None:  # fmt: skip
+        """`head`: None where what the agent will say begins with one, as a recording does."""
         self.row = row
+        self._head = None if head is None else tape.record(0.0, "head", head)
+        """Until it is on the tape, where it is always first: whoever opens or ends the session writes it."""
         self.tail = tail
         self._scribe = Scribe(row, transcriber, store, tail, see=self._observe, notify=self._notify, stop=self._stop_soon)
         self._translator = transcriber.translator
@@ -83,10 +88,10 @@ class Session:
 
     # --- its life -----------------------------------------------------------
 
-    async def open(self, head: Record) -> str | None:
+    async def open(self) -> str | None:
         """Starts the agent and waits until its handshake is over; what went wrong, if anything."""
         async with self._lock:
-            await self._scribe.take(head)
+            await self._write_head()
         await self._launch(None)
         await self._until(lambda: self._is_settled, HANDSHAKE_SECONDS)
         await self.committed()
@@ -122,9 +127,16 @@ class Session:
         """With the lock in hand, which it lets go."""
         try:
             if not self.is_over:
+                await self._write_head()
                 await self._scribe.take(tape.record(self._clock(), "end", verdict))
         finally:
             self._lock.release()
+
+    async def _write_head(self) -> None:
+        """With the lock in hand."""
+        if self._head is not None:
+            await self._scribe.take(self._head)
+            self._head = None
 
     async def abandon(self, why: str) -> None:
         """The agent could not even be started: the log says so."""

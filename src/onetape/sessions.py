@@ -21,7 +21,7 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from onetape import __version__, machine, owner, tape, tasks
+from onetape import __version__, machine, owner, tasks
 from onetape.agents import registry
 from onetape.agents.agent import Agent, LaunchOptions, PermissionMode
 from onetape.answers import is_settled
@@ -139,7 +139,7 @@ class Sessions:
         session = self._session(agent, row, head, options, found, directory)
         await asyncio.to_thread(self.store.create, row)
         self._live[session_id] = session
-        return await self._opened(session, tape.record(0.0, "head", head))
+        return await self._opened(session)
 
     @contextlib.contextmanager
     def _going_on(self, agent: str, native_session_id: str | None) -> Iterator[None]:
@@ -163,12 +163,12 @@ class Sessions:
             if row.session_id in self._live or self._is_driven_elsewhere(row):
                 raise Conflict(f"session {row.session_id} is still running: there is nothing to resume")
 
-    async def _opened(self, session: Session, head: tape.Record) -> Created:
+    async def _opened(self, session: Session) -> Created:
         self._settle(session)
         try:
             if self._is_closing:
                 raise AgentFailed(STOPPED)
-            error = await session.open(head)
+            error = await session.open()
         except AgentFailed as failure:
             await session.abandon(str(failure))
             raise
@@ -195,7 +195,7 @@ class Sessions:
             await driver.start()
             return driver
 
-        return Session(row, Transcriber(agent, head), self.store, clock, start, Tail(self._following.whole))
+        return Session(row, head, Transcriber(agent, head), self.store, clock, start, Tail(self._following.whole))
 
     def _directory(self, told: str | None) -> Path:
         try:
