@@ -10,6 +10,7 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
+from functools import cache
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -44,8 +45,8 @@ from onetape.tape import Record
 SHIFT = 32
 """A place is a session's number and, in the lower 32 bits, the record's or event's own."""
 TAPE_PAGE = 256
-TOGETHER = 64
-"""Rows in one statement."""
+TOGETHER = (256, 64, 16, 4, 1)
+"""How many rows one statement takes: few statements for any number, and few to keep prepared."""
 
 
 class _Summary(msgspec.Struct):
@@ -68,7 +69,7 @@ _SETTINGS = (
     "PRAGMA journal_mode = WAL",
     "PRAGMA synchronous = NORMAL",  # with a WAL a killed process loses nothing; only a power cut may take the last moments
     "PRAGMA busy_timeout = 30000",
-    "PRAGMA wal_autocheckpoint = 4000",
+    "PRAGMA wal_autocheckpoint = 16000",  # by then the writer's second thread should long have done it
 )
 
 
@@ -83,7 +84,7 @@ class Sqlite:
             migrate(connection, str(self._file))
         except sqlite3.Error as error:
             raise StoreFailed(f"the log {self._file} cannot be opened: {error}") from None
-        self._writer = Writer(connection)
+        self._writer = Writer(connection, self._connect())
         self._readers = threading.local()
         self._opened: list[sqlite3.Connection] = []
 
@@ -373,13 +374,17 @@ def _index(connection: sqlite3.Connection, base: int, rows: Rows) -> None:
 def _put(connection: sqlite3.Connection, table: str, rows: list[tuple[Any, ...]]) -> None:
     """Many rows by one statement: SQLite takes them all without Python's lock, while the next batch is translated. `executemany` would
     want the lock back after each."""
-    whole = len(rows) - len(rows) % TOGETHER
-    one = f"({', '.join('?' * len(rows[0]))})" if rows else ""
-    for at in range(0, whole, TOGETHER):
-        several = ", ".join([one] * TOGETHER)
-        connection.execute(f"INSERT INTO {table} VALUES {several}", list(chain.from_iterable(rows[at : at + TOGETHER])))
-    if rest := rows[whole:]:
-        connection.executemany(f"INSERT INTO {table} VALUES {one}", rest)
+    at = 0
+    for count in TOGETHER:
+        while len(rows) - at >= count:
+            connection.execute(_insertion(table, count, len(rows[0])), list(chain.from_iterable(rows[at : at + count])))
+            at += count
+
+
+@cache
+def _insertion(table: str, count: int, width: int) -> str:
+    row = f"({', '.join('?' * width)})"
+    return f"INSERT INTO {table} VALUES {', '.join([row] * count)}"
 
 
 def _position(connection: sqlite3.Connection) -> int:
@@ -449,8 +454,9 @@ def _hit(
 
 
 def _extra(record: Record) -> bytes | None:
-    told = {name: value for name in ("encoding", "stream", "note", "signal") if (value := getattr(record, name)) is not None}
-    return _encode(told) if told else None
+    if record.encoding is record.stream is record.note is record.signal is None:
+        return None  # nearly always
+    return _encode({name: value for name in ("encoding", "stream", "note", "signal") if (value := getattr(record, name)) is not None})
 
 
 def _record(t: float, dir: str, payload: bytes, extra: bytes | None) -> Record:

@@ -3,6 +3,10 @@
 A commit costs the same for one batch as for a hundred, so while one is under
 way the next ones gather. A job that fails is tried alone, so that it takes nobody
 with it; when the disk is full every job says so and nothing of it is committed.
+
+What is committed lies in the WAL, and must be copied into the file proper from time
+to time. SQLite would do that within a commit, which then waits for the disk; a second
+thread does it meanwhile.
 """
 
 import contextlib
@@ -10,7 +14,7 @@ import sqlite3
 from collections.abc import Callable
 from concurrent.futures import Future
 from queue import SimpleQueue
-from threading import Thread
+from threading import Event, Thread
 from typing import Any, TypeAlias
 
 from onetape.errors import OnetapeError, StoreFailed
@@ -20,11 +24,15 @@ Job: TypeAlias = tuple[Work, "Future[Any]"]
 
 TOGETHER = 256
 """How many jobs one commit takes at most: nobody waits long for his own."""
+CHECKPOINT_ROWS = 20_000
+"""After so many rows the WAL is copied: some megabytes of an answer's words."""
 
 
 class Writer:
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection, copier: sqlite3.Connection) -> None:
+        """`copier`: another connection to the same file, for what the WAL holds."""
         self._connection = connection
+        self._checkpoints = Checkpoints(copier)
         self._jobs: SimpleQueue[Job | None] = SimpleQueue()
         self._is_closed = False
         self._thread = Thread(target=self._run, name="onetape-writer", daemon=True)
@@ -45,6 +53,7 @@ class Writer:
             self._is_closed = True
             self._jobs.put(None)
             self._thread.join()
+            self._checkpoints.close()
             self._connection.close()
 
     def _run(self) -> None:
@@ -79,6 +88,7 @@ class Writer:
             return False
         for (_, done), result in zip(jobs, results, strict=True):
             done.set_result(result)
+        self._checkpoints.written(self._connection.total_changes)
         return True
 
     def _roll_back(self) -> None:
@@ -86,6 +96,37 @@ class Writer:
         with contextlib.suppress(sqlite3.Error):
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
+
+
+class Checkpoints:
+    """Copies the WAL into the file while others read and write. Nobody waits for anybody: what cannot be copied now is copied the next
+    time. Where that never comes, a commit does it in the end (`wal_autocheckpoint`)."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self._rows = 0
+        self._is_due = Event()
+        self._is_closed = False
+        self._thread = Thread(target=self._run, name="onetape-checkpoints", daemon=True)
+        self._thread.start()
+
+    def written(self, rows: int) -> None:
+        """So many so far."""
+        if rows - self._rows >= CHECKPOINT_ROWS:
+            self._rows = rows
+            self._is_due.set()
+
+    def close(self) -> None:
+        self._is_closed = True
+        self._is_due.set()
+        self._thread.join()
+        self._connection.close()
+
+    def _run(self) -> None:
+        while self._is_due.wait() and not self._is_closed:
+            self._is_due.clear()
+            with contextlib.suppress(sqlite3.Error):  # a full disk is told to whoever writes
+                self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
 
 def _told(error: Exception) -> Exception:
