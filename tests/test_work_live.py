@@ -1,0 +1,176 @@
+"""How much is done for what crosses the daemon, counted and not timed: commits per batch, statements per commit, queries per page,
+writes per wake-up. A change that makes any of them grow with readers, sessions or length fails here, on any machine."""
+
+import asyncio
+import sqlite3
+from collections.abc import Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Event
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from onetape.following import Following
+from onetape.server.sse import Streams
+from onetape.session import Session
+from onetape.sessions import Sessions
+from onetape.stores.memory import Memory
+from onetape.stores.sqlite import TOGETHER, Sqlite
+from onetape.stores.store import PAGE, Batch, SessionRow, Stored
+from onetape.tail import Tail
+from test_sessions import mock, turn
+from test_stores import batch, row
+
+READERS = 100
+
+
+@contextmanager
+def statements(connection: sqlite3.Connection) -> Iterator[list[str]]:
+    """What is executed on it meanwhile, each by its first words."""
+    seen: list[str] = []
+    connection.set_trace_callback(lambda statement: seen.append(" ".join(statement[:60].split()[:3])))
+    try:
+        yield seen
+    finally:
+        connection.set_trace_callback(None)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Sqlite]:
+    made = Sqlite(tmp_path)
+    yield made
+    made.close()
+
+
+# --- commits ----------------------------------------------------------------
+
+
+def test_one_commit_for_what_was_heard_together(store: Sqlite, monkeypatch: pytest.MonkeyPatch) -> None:
+    heard, hear = [0], Session._hear
+
+    async def counting(self: Session, records: Any) -> None:
+        heard[0] += 1
+        await hear(self, records)
+
+    monkeypatch.setattr(Session, "_hear", counting)
+
+    async def whole() -> list[str]:
+        sessions = Sessions(store)
+        id = await mock(sessions)
+        heard[0] = 0
+        with statements(store._writer._connection) as seen:
+            await turn(sessions, id, "big 3000")
+        await sessions.close()
+        return seen
+
+    seen = asyncio.run(whole())
+    said = 2  # the client's command, and the message itself
+    assert 0 < seen.count("COMMIT") <= heard[0] + said
+    assert heard[0] < 1000, "lines are heard by the pipeful"
+
+
+def test_sessions_that_wait_share_a_commit(store: Sqlite) -> None:
+    names = [f"s{number}" for number in range(50)]
+    for name in names:
+        store.create(row(name))
+    goes_on = Event()
+    blocked: Future[Any] = store._writer.submit(lambda connection: goes_on.wait())
+    waiting = [store.append(batch(name, 1)) for name in names]
+    with statements(store._writer._connection) as seen:
+        goes_on.set()
+        for each in (blocked, *waiting):
+            each.result()
+    assert seen.count("COMMIT") <= 2, "that of the one who kept them waiting, and theirs"
+
+
+def test_a_batch_takes_few_statements(store: Sqlite) -> None:
+    store.create(row("s"))
+    count = 3000
+    with statements(store._writer._connection) as seen:
+        store.append(batch("s", *range(1, count + 1))).result()
+    most = count // TOGETHER[0] + 3 * (len(TOGETHER) - 1)
+    assert seen.count("INSERT INTO events") <= most and seen.count("INSERT INTO tape") <= most
+    others = [statement for statement in seen if statement not in ("INSERT INTO events", "INSERT INTO tape")]
+    assert len(others) <= 6, others
+
+
+# --- queries ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("raw", [False, True])
+def test_a_page_is_two_queries_wherever_it_is(store: Sqlite, raw: bool) -> None:
+    store.create(row("s"))
+    store.append(batch("s", *range(1, 5001))).result()
+    for after in (0, 2500, 4900, 5000):
+        with statements(store._reader) as seen:
+            store.page("s", after, PAGE, raw)
+        assert len(seen) == 2, "whose it is, and what it holds"
+
+
+def test_readers_at_one_place_share_a_query() -> None:
+    store, queries = Memory(), [0]
+    store.create(SessionRow("s", "mock"))
+    store.append(Batch("s", events=[Stored(sequence, b"{}") for sequence in range(1, 2 * PAGE + 1)])).result()
+    page = store.page
+
+    def counting(*arguments: Any) -> list[Stored]:
+        queries[0] += 1
+        return page(*arguments)
+
+    store.page = counting  # type: ignore[method-assign]
+
+    async def whole() -> None:
+        tail = Tail()
+        following = Following(store, {"s": SimpleNamespace(tail=tail, check_log=lambda: None)})  # type: ignore[dict-item]
+
+        async def read() -> None:
+            frames = following.frames("s")
+            taken = 0
+            while taken < 2 * PAGE:
+                taken += (await anext(frames)).count(b"\ndata: ")
+            await frames.aclose()
+
+        await asyncio.gather(*(read() for _ in range(READERS)))
+
+    asyncio.run(whole())
+    # Who comes to a page when the one who reads it is done reads it again: a few, and not a hundred.
+    assert queries[0] < READERS // 4
+
+
+# --- writes -----------------------------------------------------------------
+
+
+class Transport:
+    def __init__(self) -> None:
+        self.written: list[bytes] = []
+
+    def is_closing(self) -> bool:
+        return False
+
+    def write(self, chunk: bytes) -> None:
+        self.written.append(chunk)
+
+
+def test_one_write_per_reader_and_commit_of_the_same_bytes() -> None:
+    async def whole() -> None:
+        tail, streams, transports = Tail(), Streams(), [Transport() for _ in range(READERS)]
+        tail.followers = READERS
+        following = []
+        for transport in transports:
+            socket = streams.socket()
+            socket._connection = SimpleNamespace(flow=SimpleNamespace(write_paused=False), transport=transport)  # type: ignore[assignment]
+            following.append(asyncio.ensure_future(tail.pushed(0, socket)))
+        await asyncio.sleep(0)
+        for first in (1, 51, 101):
+            tail.add([Stored(sequence, b"{}") for sequence in range(first, first + 50)])
+        assert all(len(transport.written) == 3 for transport in transports)
+        for chunks in zip(*(transport.written for transport in transports), strict=True):
+            assert len(set(map(id, chunks))) == 1, "framed once for all"
+        for task in following:
+            task.cancel()
+        await asyncio.gather(*following, return_exceptions=True)
+
+    asyncio.run(whole())
