@@ -55,7 +55,7 @@ class Trial:
         self._store = Sqlite(data)
         self._told: dict[str, Told] = {}
         self._readers: dict[str, list[Reader]] = {}
-        self._whole = Reader(self._daemon, "/v1/events/sse")
+        self._whole = Reader(self._daemon, "/v1/events/sse", keeps=False)
         self._reading: list[asyncio.Task[None]] = []
         self._finished: list[str] = []
         """Sessions of earlier rounds that can be gone on with."""
@@ -64,7 +64,6 @@ class Trial:
         self.events = 0
 
     async def run(self, rounds: int) -> None:
-        self._whole.keeps = False
         self._follow(self._whole)
         try:
             await self._daemon.start()

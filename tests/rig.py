@@ -81,13 +81,13 @@ async def running(data: Path, argv: list[str] = START) -> AsyncIterator[Daemon]:
 class Reader:
     """Follows a stream of events through every death of the daemon, by the last id that it has."""
 
-    def __init__(self, daemon: Daemon, path: str) -> None:
+    def __init__(self, daemon: Daemon, path: str, *, keeps: bool = True) -> None:
+        """`keeps` the events; else they are only counted."""
         self._daemon = daemon
         self._path = path
         self.last = 0
         self.bodies: list[bytes] = []
-        self.keeps = True
-        """Else the events are only counted."""
+        self._keeps = keeps
         self.connections = 0
 
     async def read(self) -> None:
@@ -119,7 +119,7 @@ class Reader:
                 id, _, data = frame.partition(b"\n")
                 assert int(id[4:]) == self.last + 1, f"{self._path}: {id.decode()} after {self.last}"
                 self.last += 1
-                if self.keeps:
+                if self._keeps:
                     self.bodies.append(data[6:])
 
 
