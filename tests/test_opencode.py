@@ -30,6 +30,7 @@ from onetape.errors import Refused
 from onetape.schema import Event
 from onetape.tape import Head, Record
 from onetape.transcribe import transcribe
+from patience import PATIENCE
 from rehearsal import broken
 from shapes import instances
 
@@ -351,7 +352,7 @@ def served(opencode: Path, tmp_path: Path) -> Iterator[str]:
 @pytest.mark.lab
 def test_all_names_of_the_installed_opencode_are_known(tmp_path: Path, installed: Callable[[str], Path]) -> None:
     """Fails when a new version says something new."""
-    with served(installed("opencode"), tmp_path) as address, urllib.request.urlopen(f"{address}/doc", timeout=30) as answer:
+    with served(installed("opencode"), tmp_path) as address, urllib.request.urlopen(f"{address}/doc", timeout=PATIENCE) as answer:
         named = json.load(answer)["components"]["schemas"]
     assert types_in(named["Event"], named) | types_in(named["V2Event"], named) <= known_events()
     assert types_in(named["GlobalEvent"]["properties"]["payload"], named) <= known_events()
