@@ -192,23 +192,28 @@ def _asked(id: str, told: dict[str, Any]) -> Question:
 
 
 def _permission(id: str, title: str, running: Running, metadata: dict[str, Any]) -> d.Ask:
-    # Hooks run one after the other, each before its call does anything (09f): it is about the latest.
     if not running:
         return d.Ask(id, title, None, metadata)
-    call_id, tool = list(running.items())[-1]
+    # Hooks run one after the other, each before its call does anything (09f): it is about the latest, unless a running tool asks by itself.
+    given = _given({title, metadata["reason"]} - {""}, running)
+    call_id = given[0] if len(given) == 1 else list(running)[-1]
+    tool = running[call_id]
     return d.Ask(id, tool_name(tool.name), call_id, {"input": tool.args} | metadata)
 
 
 def _question(id: str, title: str, running: Running, options: list[str]) -> d.Query:
     question = Question(id, None, title, [Option(label) for label in options])
-    return d.Query(id, [question], _asking(title, running))
+    calls = _given({title}, running) or list(running)
+    return d.Query(id, [question], calls[0] if len(calls) == 1 else None)
 
 
-def _asking(title: str, running: Running) -> str | None:
-    """The call that asks this: the one that was given these words (dialogs of two calls may be open, 11c), or the only one."""
-    given = [call for call, tool in running.items() if isinstance(tool.args, dict) and title in tool.args.values()]
-    calls = given or list(running)
-    return calls[0] if len(calls) == 1 else None
+def _given(words: set[str], running: Running) -> list[str]:
+    """The calls that were given these words: dialogs of two calls may be open (11c)."""
+    return [call for call, tool in running.items() if isinstance(tool.args, dict) and not words.isdisjoint(_strings(tool.args))]
+
+
+def _strings(args: dict[str, Any]) -> Iterator[str]:
+    return (value for value in args.values() if isinstance(value, str))
 
 
 # --- labels -----------------------------------------------------------------
