@@ -248,7 +248,7 @@ class Rpc(Conversation):
         if command in ("prompt", "steer", "follow_up"):
             self._prompts.take(native.get("id"))
             yield d.Failure(why)
-        elif command != "compact" or not self._notices.failed_compaction.endswith(why):
+        elif command != "compact" or not self._notices.has_told(why):
             yield d.Note("notice", f"{command}: {why}" if command else why, failed=True)
 
     def _handled(self, id: Any) -> Outputs:
