@@ -260,7 +260,9 @@ class Rpc(Conversation):
         yield Send(encode.request(self.next_id(), "get_state"))  # it may have changed the session, which Pi does not tell (30)
 
     def _state(self, state: dict[str, Any]) -> Iterator[d.Draft]:
-        model, level = state.get("model") or {}, state.get("thinkingLevel")  # no model: none is configured yet
+        model, level = state.get("model") or {}, state.get("thinkingLevel")
+        if model.get("provider") == "unknown":
+            model = {}  # Pi's stand-in where none is configured yet (36d, all versions)
         if "variant" not in self._known:
             yield from self._know(model=model.get("id"), provider=model.get("provider"), variant=level)
         else:  # a session that was switched to may have another model (31), and an unsupported level became another (24)
