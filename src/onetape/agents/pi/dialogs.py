@@ -100,7 +100,7 @@ class Dialogs:
         for dialog in [each for each in self._open.values() if each.ask.call_id == call_id]:
             del self._open[dialog.id]
             match dialog.ask, details:
-                case d.Query(), {"answers": [*_] as all_answers}:
+                case d.Query(), {"answers": [*all_answers]} if dialog.packed:
                     yield d.Reply(dialog.id, msgspec.convert(all_answers, list[list[str]]))
                 case d.Query(), {"answer": str(answer)}:
                     yield d.Reply(dialog.id, [[answer]])
@@ -159,8 +159,10 @@ def _response(id: str, **answer: Any) -> dict[str, Any]:
 
 def _dialog(native: dict[str, Any], running: Running) -> Dialog:
     match native:
-        case {"method": str(method), "title": str(title), "id": str(id)} if title.startswith((_PERMISSION, _QUESTION)):
-            return _ours(id, method, title, list(native.get("options") or ()))
+        case {"method": str(method), "title": str(title), "id": str(id)} if title.startswith((_PERMISSION, _QUESTION)) and (
+            ours := _ours(id, method, title, list(native.get("options") or ()))
+        ):
+            return ours
         case {"method": "confirm" as method, "id": str(id), "title": str(title), "message": str(message)}:
             return Dialog(id, method, _permission(id, title, running, {"reason": message, "title": title}))
         case {"method": "select" as method, "id": str(id), "title": str(title), "options": [*options]}:
@@ -173,17 +175,25 @@ def _dialog(native: dict[str, Any], running: Running) -> Dialog:
             raise Unparsed("a dialog without the fields it must have")
 
 
-def _ours(id: str, method: str, title: str, options: list[str]) -> Dialog:
+def _ours(id: str, method: str, title: str, options: list[str]) -> Dialog | None:
+    """None for the words of another extension that begin like ours."""
     kind, _, told = title.partition(" ")
-    asked = msgspec.json.decode(told)
-    if kind == _PERMISSION.strip():
-        metadata = {"input": asked["input"]} | ({"options": options} if options else {})
-        return Dialog(id, method, d.Ask(id, tool_name(asked["toolName"]), asked["toolCallId"], metadata), options)
-    if "questions" in asked:
-        questions = [_asked(str(at), each) for at, each in enumerate(asked["questions"], 1)]
-        return Dialog(id, method, d.Query(id, questions, asked["toolCallId"]), packed=True)
-    one = Question(id, None, asked["question"], [Option(label) for label in options])
-    return Dialog(id, method, d.Query(id, [one], asked["toolCallId"]), options)
+    try:
+        asked = msgspec.json.decode(told)
+    except msgspec.DecodeError:
+        return None
+    match asked:
+        case {"toolCallId": str(call), "toolName": str(tool), "input": given} if kind == _PERMISSION.strip():
+            metadata = {"input": given} | ({"options": options} if options else {})
+            return Dialog(id, method, d.Ask(id, tool_name(tool), call, metadata), options)
+        case {"toolCallId": str(call), "questions": [*several]} if kind == _QUESTION.strip():
+            questions = [_asked(str(at), each) for at, each in enumerate(several, 1)]
+            return Dialog(id, method, d.Query(id, questions, call), packed=True)
+        case {"toolCallId": str(call), "question": str(question)} if kind == _QUESTION.strip():
+            one = Question(id, None, question, [Option(label) for label in options])
+            return Dialog(id, method, d.Query(id, [one], call), options)
+        case _:
+            return None
 
 
 def _asked(id: str, told: dict[str, Any]) -> Question:
