@@ -56,6 +56,9 @@ class Archive(Translator):
     # --- records ------------------------------------------------------------
 
     def _read(self, native: Native) -> Outputs:
+        return self._record(native)
+
+    def _record(self, native: Native) -> Iterator[d.Draft]:
         told = self._told(native)
         if told is None:
             yield d.Unknown(native)
@@ -225,13 +228,11 @@ class Export(Archive):
     def _read(self, native: Native) -> Outputs:
         match native:
             case {"info": {} as info, "messages": [*messages]}:  # the whole export in one line
-                yield from super()._read(info)
-                for message in messages:
-                    yield from super()._read(message["info"])
-                    for part in message["parts"]:
-                        yield from super()._read(part)
+                records = [info, *(record for message in messages for record in (message["info"], *message["parts"]))]
+                for record in records:
+                    yield from self._all_or_unreadable(self._record(record))
             case _:
-                yield from super()._read(native)
+                yield from self._record(native)
 
     def _told(self, native: Native) -> Told | None:
         match native:
