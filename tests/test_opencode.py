@@ -132,6 +132,20 @@ def test_the_other_streams_say_the_same(capture: str) -> None:
     assert len(said[0]) > 10 and said[0] == said[1] == said[2]
 
 
+def test_a_first_line_that_cannot_be_read_tells_whose_it_is() -> None:
+    part = {"id": "p", "messageID": "m", "sessionID": "ses_1", "type": "tool", "tool": "bash", "callID": "c", "state": {"status": "new"}}
+    printed = [{"type": kind, "sessionID": "ses_1", "part": part} for kind in ("tool_use", "step_start")]
+    heard = [
+        {"type": "message.updated", "properties": {"sessionID": "ses_1", "info": {"id": "m", "sessionID": "ses_1", "role": "nobody"}}},
+        {"type": "message.part.updated", "properties": {"sessionID": "ses_1", "part": part}},
+        {"type": "session.deleted", "properties": {"sessionID": "ses_1", "info": {"id": "ses_1"}}},
+    ]
+    for lines, dialect, unread in ((printed, "run", 1), (heard, "serve", 2)):
+        events = list(transcribe(_lines(lines), AGENT, dialect=dialect))
+        assert sum(isinstance(event, schema.AgentUnparsed) for event in events) == unread
+        assert events[-1].native_session_id == "ses_1"
+
+
 def _lines(events: list[Any]) -> bytes:
     return b"".join(json.dumps(event).encode() + b"\n" for event in events)
 

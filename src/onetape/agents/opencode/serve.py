@@ -86,19 +86,24 @@ class Serve(Translator):
         session = _session_of(told)
         if session is None and kind not in wire.MAY_BE_NOBODYS:
             raise Unparsed(f"{kind} of no session")
+        says_more = kind == "session.created" or self._talk.root is None or bool(self._talk.waiting)
+        if says_more:
+            yield from self._before(kind, told, session)
+        if session is None:
+            yield from happened(self, told, "")
+        elif self._talk.owns(session):
+            # What became clear by its coming is not lost with what it says.
+            yield from self._all_or_unreadable(happened(self, told, session)) if says_more else happened(self, told, session)
+
+    def _before(self, kind: str, told: dict[str, Any], session: str | None) -> Iterator[d.Draft]:
+        """Whose tape this is, and a user message that is whole now."""
         if kind == "session.created":
             yield from self._created(told["info"])
         elif self._talk.root is None and session is not None and kind != "session.deleted":
             # A tape that begins in mid-session, or one that was resumed: there is no other.
             yield from self._talk.adopt(session)
-        if session is None:
-            yield from happened(self, told, "")
-        elif self._talk.owns(session):
-            if self._talk.waiting and not self._is_of_waiting(told, session):
-                yield from self._all_or_unreadable(self._flush(session))
-                yield from self._all_or_unreadable(happened(self, told, session))
-            else:
-                yield from happened(self, told, session)
+        if session is not None and self._talk.owns(session) and self._talk.waiting and not self._is_of_waiting(told, session):
+            yield from self._all_or_unreadable(self._flush(session))
 
     def _is_of_waiting(self, told: dict[str, Any], session: str) -> bool:
         waiting = self._talk.waiting.get(session)
