@@ -149,13 +149,13 @@ class Translator:
         return list(self._write(command))
 
     def close(self, code: int | None) -> list[Draft]:
-        return self._at_last(self._end(code))
+        return self._all_or_unreadable(self._end(code))
 
     def finish(self) -> list[Draft]:
-        return self._at_last(self._finish())
+        return self._all_or_unreadable(self._finish())
 
-    def _at_last(self, drafts: Iterable[Draft]) -> list[Draft]:
-        """What was held back may be malformed too."""
+    def _all_or_unreadable(self, drafts: Iterable[Draft]) -> list[Draft]:
+        """For what must not be lost with others, or lose them: what was held back, and what came after it."""
         try:
             return list(map(fitting, drafts))
         except MALFORMED as error:
