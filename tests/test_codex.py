@@ -148,6 +148,20 @@ def test_a_subagent_is_nested_and_ends_no_turn() -> None:
     assert sum(isinstance(event, schema.TurnEnded) for event in events) == 1
 
 
+def test_an_exec_recording_may_begin_in_the_middle() -> None:
+    lines = [record.line + b"\n" for record in records(ROOT / "exec-02-tools.jsonl") if record.dir == "recv"]
+    for begun in range(1, len(lines)):
+        events = list(transcribe(b"".join(lines[begun:]), AGENT))
+        assert (strange(events), broken(events, bare=True)) == ([], [])
+
+
+@pytest.mark.parametrize("given", [["-m", "gpt-5.5"], ["--model=gpt-5.5"], ["-c", 'model="gpt-5.5"'], ["--config=model=gpt-5.5"]])
+def test_exec_is_told_its_model(given: list[str]) -> None:
+    said = [("send", {"argv": ["codex", "exec", "--json", *given, "Hi"]}), ("recv", {"type": "thread.started", "thread_id": "thr_1"})]
+    first = next(transcribe([tape.record(0.0, dir, native) for dir, native in said], AGENT))
+    assert isinstance(first, schema.SessionStarted) and first.data.metadata["model"] == "gpt-5.5"
+
+
 # --- patches ----------------------------------------------------------------
 
 
