@@ -22,6 +22,7 @@ from onetape import drafts as d
 from onetape import schema, tape
 from onetape.agents.agent import LaunchOptions
 from onetape.agents.codex import AGENT, asks, items, notices
+from onetape.agents.codex.changes import patch
 from onetape.agents.codex.content import command_line, user_parts
 from onetape.agents.codex.launch import launch, toml
 from onetape.agents.codex.models import models_of
@@ -192,6 +193,24 @@ def test_patches_apply(source: Path, tmp_path: Path) -> None:
     assert (work / "docs" / "notes.md").read_text() == "first line\nsecond line, edited\n"
     assert not (work / "README.md").exists()
     assert (work / "unicode-é.txt").read_text() == "日本語\n"
+
+
+@pytest.mark.parametrize("name", ["two words.txt", "a\ttab", "a\nline", 'a"quote', "back\\slash", "é"])
+@pytest.mark.parametrize("kind", ["add", "delete", "update", "move", "empty"])
+def test_patches_of_odd_names_apply(name: str, kind: str, tmp_path: Path) -> None:
+    changes = {
+        "add": {"kind": {"type": "add"}, "diff": "one\n"},
+        "empty": {"kind": {"type": "add"}, "diff": ""},
+        "delete": {"kind": {"type": "delete"}, "diff": "one\n"},
+        "update": {"kind": {"type": "update", "move_path": None}, "diff": "@@ -1 +1 @@\n-one\n+two\n"},
+        "move": {"kind": {"type": "update", "move_path": f"/to/{name}"}, "diff": f"\n\nMoved to: /to/{name}"},
+    }
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    if kind not in ("add", "empty"):
+        (tmp_path / name).write_text("one\n")
+    diff = patch([{"path": f"/{name}", **changes[kind]}])
+    assert diff is not None
+    subprocess.run(["git", "apply", "--check", "-"], input=diff.encode(), cwd=tmp_path, check=True)
 
 
 # --- histories --------------------------------------------------------------
