@@ -10,6 +10,7 @@ import re
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import msgspec
@@ -33,7 +34,7 @@ from onetape.schema import Event
 from onetape.tape import Head, Record
 from onetape.transcribe import transcribe
 from rehearsal import broken
-from shapes import instances
+from shapes import drawn, instances
 
 ROOT = Path(__file__).parent / "captures" / "codex" / "0.169.0"
 CAPTURES = sorted(ROOT.glob("*.jsonl"))
@@ -376,6 +377,23 @@ def test_every_shape_of_the_schema_is_read() -> None:
         translator.feed({"id": 1, "result": {"thread": {"id": "eA=="}, "approvalPolicy": "never"}})
         drafts = translator.feed(message)
         assert not [draft for draft in drafts if isinstance(draft, d.Unknown | d.Unreadable)], message
+
+
+SAID = {shape["properties"]["method"]["enum"][0]: shape for of in ("ServerNotification", "ServerRequest") for shape in SCHEMA[of]["oneOf"]}
+
+
+@pytest.mark.parametrize("method", SAID)
+def test_whatever_the_schema_allows_is_read(method: str) -> None:
+    begun = [
+        {"id": 1, "result": {"thread": {"id": "thr_1"}, "approvalPolicy": "never"}},
+        {"method": "turn/started", "params": {"threadId": "thr_1", "turn": {"id": "turn_1"}}},
+    ]
+    for seed in range(40):
+        message = drawn(SAID[method], SCHEMA["definitions"], Random(seed))
+        for thread in {"threadId", "conversationId"} & (message.get("params") or {}).keys():
+            message["params"][thread] = "thr_1"
+        events = list(transcribe(b"".join(json.dumps(said).encode() + b"\n" for said in [*begun, message]), AGENT))
+        assert (strange(events), broken(events, bare=True)) == ([], []), message
 
 
 @given(st.lists(st.tuples(st.sampled_from(SPOKEN), st.sampled_from("abc"), st.sampled_from("xxy")), max_size=60))
