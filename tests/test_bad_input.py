@@ -8,6 +8,8 @@ import pytest
 import onetape
 from onetape import schema
 from onetape.agents import registry
+from onetape.transcribe import recognise
+from recordings import CAPTURES
 from rehearsal import broken
 
 DEEP = b'{"type":"x","deep":' + b"[" * 2000 + b"]" * 2000 + b"}"
@@ -128,3 +130,10 @@ def test_an_id_that_is_no_text_is_unparsed(name: str, value: object) -> None:
     events = list(onetape.transcribe(b"".join(lines), "mock"))
     assert broken(events, bare=True) == []
     assert any(isinstance(event, schema.AgentUnparsed) for event in events)
+
+
+@pytest.mark.parametrize("agent", registry.names())
+def test_no_recording_is_taken_for_another_agents(agent: str) -> None:
+    for file in sorted((CAPTURES / agent).rglob("*.jsonl")):
+        whose = recognise(file.read_bytes())
+        assert whose is None or whose.name == agent, file  # none: a process that died before it said anything of its own
