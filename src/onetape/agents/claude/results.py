@@ -97,6 +97,8 @@ def _files(tool: str, args: dict[str, Any], told: Any, output: str) -> list[Cont
             return [FileRef(path, "write", diffs.created(path, content))]
         case "Write", {"filePath": str(path), "structuredPatch": [*patch]}:
             return [FileRef(path, "write", _patched(path, patch))]
+        case "Edit", {"filePath": str(path), "oldString": "", "newString": str(content)}:
+            return [FileRef(path, "write", diffs.created(path, content))]  # without old text: where no file is, or an empty one
         case ("Edit" | "MultiEdit"), {"filePath": str(path), "structuredPatch": [*patch]}:
             return [FileRef(path, "patch", _patched(path, patch))]
         case "NotebookEdit", {"notebook_path": str(path), "original_file": str(old), "updated_file": str(new)}:
@@ -119,6 +121,8 @@ def _from_arguments(tool: str, args: dict[str, Any], output: str) -> list[Conten
             return [FileRef(path, "write", diffs.created(path, content))]
         case "Write":
             return [FileRef(path, "write")]
+        case "Edit" if args.get("old_string") == "" and isinstance(made := args.get("new_string"), str):
+            return [FileRef(path, "write", diffs.created(path, made))]
         case "Edit" | "MultiEdit" | "NotebookEdit":
             return [FileRef(path, "patch")]
         case _:
