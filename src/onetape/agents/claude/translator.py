@@ -293,7 +293,8 @@ class StreamJson(Translator):
                     # 2.1.326 asks without the plan when the model did not write the plan file (capture 12): its call has it.
                     yield d.Query(id, questions_of(tool, self._tools.call(str(call))[1] | args), call, under)
                 else:
-                    yield d.Ask(id, tool_name(tool), call, answers.metadata(request), under)
+                    called = self._tools.call(str(call))[0] or tool  # by an alias perhaps, and the ask names what runs
+                    yield d.Ask(id, tool_name(called), call, answers.metadata(request), under)
             case {"subtype": "elicitation", "mcp_server_name": str()}:
                 self._asked[id] = request
                 yield d.Query(id, elicited(request))
