@@ -36,7 +36,7 @@ from onetape.tape import Head, Record, is_heard
 Native: TypeAlias = Any
 
 # What reading a message that is not of its own shape ends in.
-MALFORMED = (Unparsed, KeyError, IndexError, TypeError, ValueError, AttributeError)
+MALFORMED = (Unparsed, KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError)
 
 # How far into a line the mark of a hot one is looked for; where it stands later, the line takes the ordinary way.
 REACH = 200
