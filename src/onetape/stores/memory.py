@@ -74,11 +74,16 @@ class Memory:
 
     def supersede(self, session_id: str, draft_id: str) -> None:
         with self._lock:
-            draft = self._find(draft_id)
-            draft.order = self._find(session_id).order
+            draft, old = self._find(draft_id), self._find(session_id)
+            draft.order = old.order
             draft.row.session_id = session_id
-            self._forget(session_id)
-            self._log = [(session_id, told[1]) if told and told[0] == draft_id else told for told in self._log]
+            pairs = enumerate(zip(draft.events, old.events, strict=False))
+            same = next((at for at, (new, was) in pairs if new.body != was.body), min(len(draft.events), len(old.events)))
+            places = [at for at, told in enumerate(self._log) if told and told[0] == session_id]
+            self._forget(draft_id)
+            for at in places[same:]:
+                self._log[at] = None
+            self._log += [(session_id, event.body) for event in draft.events[same:]]
             self._kept[session_id] = self._kept.pop(draft_id)
 
     def delete(self, session_id: str) -> None:
@@ -133,7 +138,8 @@ class Memory:
 
     def log(self, after: int, limit: int) -> list[Logged]:
         with self._lock:
-            there = ((at, told) for at, told in enumerate(self._log[after:], after + 1) if told is not None)
+            numbered = enumerate(self._log[after:], after + 1)
+            there = ((at, told) for at, told in numbered if told is not None and not told[0].startswith(DRAFT))
             return [Logged(at, *told) for at, told in islice(there, limit)]
 
     def position(self) -> int:
