@@ -24,9 +24,16 @@ def search(
 
     Exit code 0: found. 1: nothing found.
     """
+    from onetape.agents import registry
     from onetape.cli.shelf import opened
+    from onetape.errors import Refused
+    from onetape.projection import KINDS
     from onetape.stores.store import Sought
 
+    if agent is not None:
+        registry.find(agent)
+    if kind is not None and kind not in KINDS:
+        raise Refused(f"there is no kind {kind!r}; there are: {', '.join(KINDS)}")
     with opened() as store:
         hits = store.search(Sought(" ".join(words), agent, kind, tool, path, _moment(since), limit))
     for hit in hits:

@@ -13,6 +13,7 @@ from msgspec.structs import replace as changed
 from onetape.errors import Exists, Missing
 from onetape.ledger import Bill
 from onetape.projection import Passage, Turn
+from onetape.spacing import GAP, spaced
 from onetape.stores.store import DRAFT, Batch, Hit, Logged, Pending, SessionRow, Sought, Source, Stored, bounded, with_raw
 from onetape.summary import Ask
 from onetape.tape import Record
@@ -164,7 +165,7 @@ class Memory:
         """By brute force; the newest first, for want of a better rank."""
         wanted = words_of(sought.words)
         found = [
-            Hit(kept.row.session_id, kept.row.agent, passage, passage.words[:200])
+            Hit(kept.row.session_id, kept.row.agent, passage, passage.words[:200].replace(GAP, ""))
             for kept in sorted(self._kept.values(), key=_age, reverse=True)
             for passage in kept.passages
             if sought.agent in (None, kept.row.agent) and _suits(passage, sought) and wanted and wanted <= words_of(passage.words)
@@ -213,13 +214,13 @@ def _mentions(row: SessionRow, q: str | None) -> bool:
 
 
 def words_of(text: str) -> set[str]:
-    return set(re.findall(r"\w+", text.casefold()))
+    return set(re.findall(r"\w+", spaced(text.casefold())))
 
 
 def _suits(passage: Passage, sought: Sought) -> bool:
     return (
         sought.kind in (None, passage.kind)
-        and sought.tool in (None, passage.tool)
+        and (sought.tool is None or sought.tool.casefold() == (passage.tool or "").casefold())
         and (sought.path is None or sought.path in passage.paths)
         and passage.time >= (sought.since or 0)
     )

@@ -22,6 +22,7 @@ from onetape.errors import Exists, Missing, StoreFailed
 from onetape.ledger import Bill
 from onetape.projection import Passage, Rows, Turn
 from onetape.schema import Usage
+from onetape.spacing import GAP, spaced
 from onetape.stores.migrations import migrate
 from onetape.stores.store import (
     BEGINS,
@@ -229,7 +230,7 @@ class Sqlite:
         if not wanted[0][1]:
             return []
         for test, value in (
-            ("s.agent = ?", sought.agent), ("p.kind = ?", sought.kind), ("p.tool = ?", sought.tool),
+            ("s.agent = ?", sought.agent), ("p.kind = ?", sought.kind), ("p.tool = ? COLLATE NOCASE", sought.tool),
             ("instr(p.paths, ?) > 0", sought.path), ("p.time >= ?", sought.since),
         ):  # fmt: skip
             if value is not None:
@@ -466,13 +467,14 @@ def _delete(connection: sqlite3.Connection, session_id: str) -> None:
 
 def literally(words: str) -> str:
     """A query for these words, each as it is: quoted, so that nothing in them is syntax."""
-    return " ".join(f'"{word}"' for word in words.replace('"', " ").replace("\0", " ").split())
+    return " ".join(f'"{spaced(word)}"' for word in words.replace('"', " ").replace("\0", " ").split())
 
 
 def _hit(
     session_id: str, agent: str, place: int, time: int, kind: str, item_id: str | None, tool: str | None, paths: str, snippet: str,
 ) -> Hit:  # fmt: skip
-    return Hit(session_id, agent, Passage(place & ((1 << SHIFT) - 1), time, kind, item_id, tool, paths, ""), snippet)
+    passage = Passage(place & ((1 << SHIFT) - 1), time, kind, item_id, tool, paths, "")
+    return Hit(session_id, agent, passage, snippet.replace(GAP, ""))
 
 
 # --- tape records as rows ---------------------------------------------------

@@ -93,6 +93,7 @@ class Sought(Struct, frozen=True):
     agent: str | None = None
     kind: str | None = None
     tool: str | None = None
+    """In whatever case: each agent writes `bash` in its own."""
     path: str | None = None
     since: int | None = None
     """Unix milliseconds."""
