@@ -111,7 +111,7 @@ def _print_usage(rows: list[Any], by: str) -> None:
     console = Console(highlight=False)
     width = max(0, min(BAR_MOST, console.width - BESIDE_BARS))
     shown = Table(box=None, pad_edge=False)
-    shown.add_column(by, no_wrap=True)
+    shown.add_column(by, overflow="fold", min_width=12)  # a name may go over two lines, a number is never cut
     for name in ("turns", "input", "output", "cache read", "cache write", "cost"):
         shown.add_column(name, justify="right", no_wrap=True)
     shown.add_column("")
