@@ -53,8 +53,10 @@ class Serve(Translator):
         match native:
             case {"method": str(), "path": str()}:
                 return sent
-            case {"type": str(), "properties": {}} | {"payload": {"type": str()}} | {"id": str(), "type": str(), "data": {}}:
+            case {"type": str(), "properties": {}} | {"payload": {"type": str()}}:
                 return not sent
+            case {"id": str(), "type": str(kind), "data": {}}:
+                return not sent and "." in kind  # a `response` with data is Pi's
             case _:
                 return False
 
