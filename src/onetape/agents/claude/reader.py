@@ -43,7 +43,7 @@ class Reader(Histories):
         told = [_decoded(line) for line in islice(_lines(path, path.stat().st_size), LOOKED_AT)]
         ours = [native for native in told if History.recognises(native, sent=False)]
         # A subagent's lines belong to the session that called it.
-        return not all(native.get("isSidechain") is True and "agentId" in native for native in ours)
+        return not all("agentId" in native for native in ours)
 
     def stamp(self, path: Path) -> str:
         return stamp_of(path, *sorted(_below(path)))
