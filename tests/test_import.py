@@ -1,6 +1,7 @@
 """Histories into the archive: what is new of them, whatever happens to the files and to us."""
 
 import contextlib
+import fcntl
 import json
 import os
 import shutil
@@ -17,6 +18,7 @@ from onetape.agents import registry
 from onetape.archive import writing
 from onetape.archive.finding import Found, Search
 from onetape.archive.importing import bring_in
+from onetape.cli import importing
 from onetape.errors import StoreFailed
 from onetape.stores.memory import Memory
 from onetape.stores.sqlite import Sqlite
@@ -303,6 +305,55 @@ def test_what_ran_here_is_not_shown_again_and_what_was_added_elsewhere_is(tmp_pa
     added = next(found for found in store.sessions() if found.session_id != "mine")
     assert added.resumed_from == "mine" and added.origin == "imported"
     assert outcomes(store, copy) == ["unchanged"]
+    lines = copy.read_bytes().splitlines(keepends=True)
+    at = max(number for number, line in enumerate(lines) if b'"uuid":"' in line)
+    copy.write_bytes(b"".join([*lines[:at], lines[at].replace(b'"uuid":"', b'"uuid":"f'), *lines[at + 1 :]]))
+    before = archive(store)
+    assert outcomes(store, copy) == ["beside"], "rewritten after a part of it ran here"
+    beside = store.session(f"{added.session_id}-2")
+    assert beside is not None and beside.resumed_from == added.session_id and archive(store).items() >= before.items()
+
+
+def test_imports_at_the_same_time_take_turns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another process' import cannot have the lock while this one is at a session."""
+    monkeypatch.setenv("ONETAPE_DATA_DIR", str(tmp_path))
+
+    def brought(store: Store, found: Found) -> str:
+        with (tmp_path / "import.lock").open("a") as other, pytest.raises(BlockingIOError):
+            fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return "done"
+
+    monkeypatch.setattr("onetape.archive.importing.bring_in", brought)
+    failed: list[tuple[Path, str]] = []
+    assert importing._brought(Memory(), None, failed) == "done" and failed == []
+
+
+def test_a_damaged_history_is_told_and_stops_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ONETAPE_DATA_DIR", str(tmp_path))
+    export = tmp_path / "export"
+    export.write_text('{"info": {"id": "ses_1", "time": {"created": 1}}, "messages": [{"info": {"role": "user"}, "parts": []}]}')
+    (found,) = histories(export)
+    failed: list[tuple[Path, str]] = []
+    assert importing._brought(Memory(), found, failed) is None
+    ((path, why),) = failed
+    assert path == export and why.startswith("damaged")
+
+
+def test_who_looks_again_reads_only_what_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "notes.txt").write_text("hello")
+    copy, lines = claude_session(tmp_path)
+    opened: list[str] = []
+    original = Path.open
+    monkeypatch.setattr(Path, "open", lambda path, *how, **more: (opened.append(path.name), original(path, *how, **more))[1])
+    search = Search(registry.every())
+    for changed, skipped in ((False, 1), (False, 1), (True, 1)):
+        if changed:
+            copy.write_bytes(b"".join(lines[:-1]))
+        before = len(opened)
+        assert len(list(search.named([tmp_path]))) == 1 and search.skipped == skipped
+        seen = opened[before:]
+    assert copy.name in seen and "notes.txt" not in seen
+    assert len(list(search.named([tmp_path / "gone"], may_be_gone=True))) == 0
 
 
 def test_a_database_and_its_export_are_one_session(tmp_path: Path) -> None:

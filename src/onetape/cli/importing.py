@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from onetape import paths
 from onetape.errors import OnetapeError
 
 WORDS = {
@@ -80,12 +81,23 @@ def _brought(store: Any, found: Any, failed: list[tuple[Path, str]]) -> Any:
     from onetape.translator import MALFORMED
 
     try:
-        return bring_in(store, found)
+        with _its_turn():
+            return bring_in(store, found)
     except (OnetapeError, OSError) as error:
         failed.append((found.path, str(error)))
     except (*MALFORMED, RecursionError) as error:  # of a file that is recognised, and is not what it should be further on
         failed.append((found.path, f"damaged, or of a form that is not known here ({type(error).__name__}: {error})"))
     return None
+
+
+@contextmanager
+def _its_turn() -> Iterator[None]:
+    """Another import, one that watches, may be at the same session: they take turns, and the second finds it done."""
+    import fcntl
+
+    with (paths.data_dir() / "import.lock").open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def _complain(path: Path, why: str) -> None:
