@@ -170,6 +170,12 @@ def test_a_deleted_session_is_gone_and_the_others_stay(store: Store) -> None:
         store.delete("a")
 
 
+def test_what_a_history_left_open_waits_for_nobody_here(store: Store) -> None:
+    store.create(SessionRow("s", "mock", origin="imported"))
+    store.append(batch("s", 1, rows=Rows([Ask("p", "permission", 1, 1, {})]))).result()
+    assert store.pending() == [] and store.ask("s", "p") is not None
+
+
 def test_a_session_is_superseded_at_once(store: Store) -> None:
     store.create(row("s", 5))
     store.append(batch("s", 1, 2, rows=Rows([Ask("p", "permission", 1, 1, {})]))).result()

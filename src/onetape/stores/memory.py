@@ -152,7 +152,7 @@ class Memory:
 
     def pending(self) -> list[Pending]:
         with self._lock:
-            going_on = [kept for kept in self._kept.values() if not kept.row.summary.ended]
+            going_on = [kept for kept in self._kept.values() if not kept.row.summary.ended and kept.row.origin == "live"]
             found = [Pending(kept.row.session_id, kept.row.agent, ask) for kept in going_on for ask in kept.asks.values()]
             return sorted((one for one in found if one.ask.status == "requested"), key=lambda one: one.ask.requested_at)
 

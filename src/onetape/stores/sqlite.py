@@ -215,7 +215,8 @@ class Sqlite:
     def pending(self) -> list[Pending]:
         query = (
             "SELECT s.session_id, s.agent, a.ask FROM asks a JOIN sessions s ON s.number = a.session"
-            " WHERE a.status = 'requested' AND NOT s.ended ORDER BY s.created_at, s.number"
+            " WHERE a.status = 'requested' AND NOT s.ended AND json_extract(CAST(s.row AS TEXT), '$.origin') = 'live'"
+            " ORDER BY s.created_at, s.number"
         )
         found = [Pending(session_id, agent, _decode_ask(ask)) for session_id, agent, ask in self._reader.execute(query)]
         return sorted(found, key=lambda pending: pending.ask.requested_at)
