@@ -142,10 +142,11 @@ def test_a_whole_thread_on_one_line_is_understood() -> None:
 
 def test_threads_are_recognised_by_content(tmp_path: Path) -> None:
     assert all(map(AGENT.history.recognises, THREADS))
-    for name, content in (("a.json", '{"id": "T-1"}'), ("b.json", "[]"), ("c.json", "{"), ("d.jsonl", THREADS[0].read_text())):
+    for name, content in (("a.json", '{"id": "T-1"}'), ("b.json", "[]"), ("c.json", "{"), ("d.json", '{"id": "T-1"}\n{"id": "T-2"}')):
         (tmp_path / name).write_text(content)
         assert not AGENT.history.recognises(tmp_path / name)
-    assert not AGENT.history.recognises(tmp_path / "missing.json")
+    (tmp_path / "thread").write_bytes(THREADS[0].read_bytes())
+    assert AGENT.history.recognises(tmp_path / "thread"), "whatever it is called"
 
 
 @pytest.mark.parametrize("field", ["created", "meta", "env", "title"])

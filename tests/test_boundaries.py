@@ -74,7 +74,7 @@ def test_imports(file: Path) -> None:
     if part in ("session", "sessions"):
         assert not ours & {"server", "cli", "client"}
     if part == "stores":
-        assert ours <= {"schema", "tape", "errors", "summary", "projection", "ledger", "stores", "tasks"}
+        assert ours <= {"schema", "tape", "errors", "summary", "projection", "ledger", "spacing", "stores", "tasks"}
     if part in ("server", "cli"):
         assert "drivers" not in ours
 

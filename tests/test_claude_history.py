@@ -383,8 +383,9 @@ def test_places() -> None:
 
 def test_what_is_no_history_is_not_recognised(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text('{"type":"message","session":"x"}\nnot JSON\n')
-    (tmp_path / "a.json").write_text('{"type":"user","sessionId":"s","message":{}}\n')
-    assert not any(READER.recognises(tmp_path / name) for name in ("a.jsonl", "a.json", "missing.jsonl"))
+    (tmp_path / "b.jsonl").write_text('{"type":"user","sessionId":"s","agentId":"a1","isSidechain":true,"message":{}}\n'
+                                      '{"type":"api-request","sessionId":"s","agentId":"a1"}\n')  # fmt: skip
+    assert not any(READER.recognises(tmp_path / name) for name in ("a.jsonl", "b.jsonl")), "b is a subagent's, and belongs to its session"
 
 
 def test_the_wire_is_not_taken_for_a_history() -> None:

@@ -16,6 +16,7 @@ from onetape.kinds import kind_of
 from onetape.schema import type_of
 from onetape.shapes import Known, Observed
 from onetape.tape import Record
+from onetape.transcribe import recognise
 from recordings import CAPTURES, recorded, rehearsed, slimmed_away, tapes, written
 from test_cli import onetape as command
 
@@ -84,6 +85,24 @@ def test_an_invented_type_and_a_renamed_field_are_told_precisely() -> None:
 
 def _rename(native: dict[str, Any]) -> dict[str, Any]:
     return {"sessionName" if name == "session_id" else name: value for name, value in native.items()}
+
+
+def test_a_field_that_is_renamed_in_one_message_alone_is_told_too() -> None:
+    before = list(tape.read([CAPTURE.read_bytes()]))
+    at = max(number for number, record in enumerate(before) if record.dir == "recv" and record.native().get("type") == "assistant")
+    (found,) = verdicts([*before[:at], changed(before[at], _rename), *before[at + 1 :]])
+    assert found.type == "assistant" and found.known > 1
+    assert [(field.change, field.path, field.place) for field in found.fields] == [
+        ("appeared", "sessionName", ("tape", at + 1)), ("vanished", "session_id", ("tape", at + 1)),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("agent", sorted(path.name for path in CAPTURES.iterdir() if path.name in registry.names()))
+def test_a_recording_without_a_head_tells_whose_it_is(agent: str) -> None:
+    for file in (CAPTURES / agent).rglob("*.jsonl"):
+        if "history" not in file.parts and b'"dir":"recv","payload":{' in (told := file.read_bytes()):
+            found = recognise(told)
+            assert found is not None and found.name == agent, file
 
 
 def test_a_type_that_no_recording_has_but_the_translator_knows() -> None:

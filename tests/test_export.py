@@ -55,6 +55,13 @@ def test_html_is_harmless() -> None:
         assert not str(attributes.get("href", "")).startswith("javascript"), tag
 
 
+def test_html_shows_what_would_make_words_read_as_others() -> None:
+    lines = [b'{"type":"turn_start","turn":"t1"}', '{"type":"user","id":"u","text":"run \u202egnp.exe \\u0000\\u001b[2J now"}'.encode()]
+    page = "".join(html(onetape.transcribe(b"\n".join(lines), "mock")))
+    assert "run [U+202E]gnp.exe \u2400\u241b[2J now" in page
+    assert not set(page) & {"\u202e", "\0", "\x1b"}
+
+
 def test_markdown_fences_cannot_be_ended_from_inside() -> None:
     text = "".join(markdown(hostile_session()))
     assert "````" in text

@@ -49,6 +49,7 @@ SECRETS = {
     "azure-key": "AccountKey=" + "Ab1+" * 12 + "==",
     "jwt": "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.c2lnbmF0dXJl",
     "bearer-token": "Bearer abcdefghijkl1234",
+    "cookie": "Cookie: theme=dark; sessionid=8f7d6e5c4b3a2918",
     "authorization": "Authorization: Basic dXNlcjpwYXNzd29yZA==",
     "url-password": "postgres://admin:s3cr3t-pw@db.internal/app",
     "password": 'password: "correct-horse"',

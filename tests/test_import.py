@@ -1,10 +1,14 @@
 """Histories into the archive: what is new of them, whatever happens to the files and to us."""
 
 import contextlib
+import fcntl
+import json
+import os
 import shutil
 import sqlite3
 from concurrent.futures import Future
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,6 +18,7 @@ from onetape.agents import registry
 from onetape.archive import writing
 from onetape.archive.finding import Found, Search
 from onetape.archive.importing import bring_in
+from onetape.cli import importing
 from onetape.errors import StoreFailed
 from onetape.stores.memory import Memory
 from onetape.stores.sqlite import Sqlite
@@ -75,9 +80,46 @@ def test_other_files_are_skipped_and_counted(tmp_path: Path) -> None:
 
 
 def test_a_renamed_history_is_recognised_by_its_content(tmp_path: Path) -> None:
+    whole, flat = Memory(), Memory()
+    for number, one in enumerate(sorted(histories(CAPTURES), key=lambda found: found.path)):
+        file = one.path if one.path.is_file() else one.path.parent
+        if not list(file.with_suffix("").rglob("agent-*")):  # what belongs together by its place cannot be told without it
+            bring_in(whole, one)
+            shutil.copy(file, tmp_path / f"{number}")
+    outcomes(flat, tmp_path)
+    assert archive(flat).keys() == archive(whole).keys() and len({row.agent for row in flat.sessions()}) == 5
+
+
+def test_whatever_else_lies_there_is_skipped(tmp_path: Path) -> None:
+    (tmp_path / "deep.json").write_text("[" * 100_000)
+    (tmp_path / "ses.json").write_text('{"id":"ses_1","a":' + "[" * 100_000)
+    (tmp_path / "nulls.jsonl").write_bytes(b"\0" * 5000)
+    (tmp_path / "empty.jsonl").touch()
+    (tmp_path / "gone").symlink_to(tmp_path / "nowhere")
+    (tmp_path / "loop").symlink_to(tmp_path)
+    os.mkfifo(tmp_path / "pipe.jsonl")  # opening it would wait for ever
+    search = Search(registry.every())
+    assert list(search.named([tmp_path])) == [] and search.skipped == 6 and search.unread == []
+
+
+def test_what_cannot_be_looked_into_is_told_and_the_rest_comes_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     copy, _ = claude_session(tmp_path)
-    moved = copy.rename(copy.with_name("whatever.jsonl"))
-    assert [found.agent.name for found in histories(moved)] == ["claude"]
+    secret = copy.with_name("secret.jsonl")
+    shutil.copy(copy, secret)
+    broken = copy.with_name("opencode.db")
+    broken.write_bytes(opencode_database(tmp_path / "whole.db").read_bytes()[:9000])
+    (tmp_path / "whole.db").unlink()
+    opened = Path.open
+
+    def guarded(path: Path, *how: Any, **more: Any) -> Any:
+        if path == secret:
+            raise PermissionError(13, "Permission denied", str(path))
+        return opened(path, *how, **more)
+
+    monkeypatch.setattr(Path, "open", guarded)
+    search = Search(registry.every())
+    assert [found.path for found in search.named([tmp_path])] == [copy]
+    assert {one.path for one in search.unread} == {secret, broken} and search.skipped == 0
 
 
 def test_a_history_that_grows_adds_what_is_new(tmp_path: Path) -> None:
@@ -92,6 +134,93 @@ def test_a_history_that_grows_adds_what_is_new(tmp_path: Path) -> None:
         prove(store)
     assert seen[0] == "new" and set(seen[1:]) <= {"grown", "rewritten"} and "grown" in seen
     assert archive(store) == archive(whole)
+
+
+@pytest.mark.parametrize("agent", ["claude", "codex", "pi"])
+def test_half_a_line_is_left_for_the_next_time(agent: str, tmp_path: Path) -> None:
+    """An agent writes while we read. What is no whole line yet is neither an event nor a reason to keep two readings."""
+    found = next(one for one in histories(CAPTURES / agent) if one.agent.name == agent)
+    copy = tmp_path / "h" / found.path.name
+    copy.parent.mkdir()
+    lines = found.path.read_bytes().splitlines(keepends=True)
+    store, seen = Memory(), list[str]()
+    for at, line in enumerate(lines):
+        for part in (line[: len(line) // 2], line.rstrip(b"\n"), line):
+            copy.write_bytes(b"".join(lines[:at]) + part)
+            seen += outcomes(store, copy)
+            assert not any(b'"type":"agent.unparsed"' in event for told in archive(store).values() for event in told)
+    assert seen.count("new") == 1 and "beside" not in seen
+    whole = Memory()
+    outcomes(whole, copy)
+    assert archive(store) == archive(whole)
+    copy.write_bytes(b"".join(lines)[:-10])
+    assert outcomes(store, copy) == ["shrunk"] and archive(store) == archive(whole)
+
+
+def opencode_database(path: Path) -> Path:
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.executescript((CAPTURES / "opencode" / "history" / "05-write-edit" / "opencode.sql").read_text())
+    return path
+
+
+def rows_of(database: Path, table: str) -> list[dict[str, Any]]:
+    with contextlib.closing(sqlite3.connect(database)) as connection:
+        connection.row_factory = sqlite3.Row
+        return [dict(row) for row in connection.execute(f"select * from {table}")]
+
+
+def put(database: Path, table: str, row: dict[str, Any]) -> None:
+    with contextlib.closing(sqlite3.connect(database)) as connection:
+        marks = ", ".join("?" * len(row))
+        connection.execute(f"insert or replace into {table} ({', '.join(row)}) values ({marks})", list(row.values()))
+        connection.commit()
+
+
+def test_a_database_that_goes_on_changing_its_rows_stays_one_session(tmp_path: Path) -> None:
+    """OpenCode writes a row when a part begins and again when it is done; the session's own row with every message."""
+    original = opencode_database(tmp_path / "original.db")
+    database = tmp_path / "h" / "opencode.db"
+    database.parent.mkdir()
+    shutil.copy(original, database)
+    messages, parts, (session, *_) = (rows_of(original, table) for table in ("message", "part", "session"))
+    with contextlib.closing(sqlite3.connect(database)) as connection:
+        connection.executescript("delete from part; delete from message")
+    store, seen = Memory(), list[str]()
+    for message in messages:
+        put(database, "message", message)
+        for part in (one for one in parts if one["message_id"] == message["id"]):
+            data = json.loads(part["data"])
+            if data["type"] == "tool":
+                begun = data | {"state": {"status": "running", "input": data["state"]["input"], "time": {"start": 1}}}
+                put(database, "part", part | {"data": json.dumps(begun)})
+                seen += outcomes(store, database)
+            put(database, "part", part)
+            put(database, "session", session | {"time_updated": session["time_updated"] + len(seen)})
+            seen += outcomes(store, database)
+            prove(store)
+    assert len(archive(store)) == 1 and seen[0] == "new" and set(seen[1:]) <= {"grown", "rewritten"} and "grown" in seen
+    put(database, "session", session)
+    outcomes(store, database)
+    whole = Memory()
+    outcomes(whole, original)
+    assert archive(store) == archive(whole)
+    told = next(part for part in parts if json.loads(part["data"])["type"] == "text")
+    put(database, "part", told | {"data": json.dumps(json.loads(told["data"]) | {"text": "Something else."})})
+    assert outcomes(store, database) == ["beside"], "words that are gone from the database are kept"
+    assert archive(store).items() >= archive(whole).items()
+
+
+def test_a_thread_that_is_written_anew_with_each_message_stays_one_session(tmp_path: Path) -> None:
+    original = next(one.path for one in histories(CAPTURES / "amp") if one.agent.name == "amp")
+    thread = json.loads(original.read_text())
+    copy = tmp_path / "h" / "thread"
+    copy.parent.mkdir()
+    store, seen = Memory(), list[str]()
+    for count in range(1, len(thread["messages"]) + 1):
+        copy.write_text(json.dumps(thread | {"messages": thread["messages"][:count], "nextMessageId": count, "title": f"{count}"}))
+        seen += outcomes(store, copy)
+        prove(store)
+    assert seen[0] == "new" and set(seen[1:]) <= {"grown", "rewritten"} and len(archive(store)) == 1
 
 
 def test_a_truncated_file_destroys_nothing(tmp_path: Path) -> None:
@@ -118,6 +247,13 @@ def test_a_rewritten_file_stands_beside_what_was_kept(tmp_path: Path) -> None:
     assert after[old] == before[old] and len(after) == 2
     beside = store.session(f"{old}-2")
     assert beside is not None and beside.resumed_from == old
+    prove(store)
+    with copy.open("ab") as file:
+        file.write(lines[-1].replace(b'"uuid":"', b'"uuid":"e'))
+    assert outcomes(store, copy) == ["grown"] and len(archive(store)) == 2, "it goes on beside, and not beside that again"
+    assert archive(store)[old] == before[old]
+    copy.write_bytes(b"".join(lines))
+    assert outcomes(store, copy) == ["unchanged"] and len(archive(store)) == 2, "put back as it was"
     prove(store)
 
 
@@ -169,6 +305,55 @@ def test_what_ran_here_is_not_shown_again_and_what_was_added_elsewhere_is(tmp_pa
     added = next(found for found in store.sessions() if found.session_id != "mine")
     assert added.resumed_from == "mine" and added.origin == "imported"
     assert outcomes(store, copy) == ["unchanged"]
+    lines = copy.read_bytes().splitlines(keepends=True)
+    at = max(number for number, line in enumerate(lines) if b'"uuid":"' in line)
+    copy.write_bytes(b"".join([*lines[:at], lines[at].replace(b'"uuid":"', b'"uuid":"f'), *lines[at + 1 :]]))
+    before = archive(store)
+    assert outcomes(store, copy) == ["beside"], "rewritten after a part of it ran here"
+    beside = store.session(f"{added.session_id}-2")
+    assert beside is not None and beside.resumed_from == added.session_id and archive(store).items() >= before.items()
+
+
+def test_imports_at_the_same_time_take_turns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another process' import cannot have the lock while this one is at a session."""
+    monkeypatch.setenv("ONETAPE_DATA_DIR", str(tmp_path))
+
+    def brought(store: Store, found: Found) -> str:
+        with (tmp_path / "import.lock").open("a") as other, pytest.raises(BlockingIOError):
+            fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return "done"
+
+    monkeypatch.setattr("onetape.archive.importing.bring_in", brought)
+    failed: list[tuple[Path, str]] = []
+    assert importing._brought(Memory(), None, failed) == "done" and failed == []
+
+
+def test_a_damaged_history_is_told_and_stops_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ONETAPE_DATA_DIR", str(tmp_path))
+    export = tmp_path / "export"
+    export.write_text('{"info": {"id": "ses_1", "time": {"created": 1}}, "messages": [{"info": {"role": "user"}, "parts": []}]}')
+    (found,) = histories(export)
+    failed: list[tuple[Path, str]] = []
+    assert importing._brought(Memory(), found, failed) is None
+    ((path, why),) = failed
+    assert path == export and why.startswith("damaged")
+
+
+def test_who_looks_again_reads_only_what_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "notes.txt").write_text("hello")
+    copy, lines = claude_session(tmp_path)
+    opened: list[str] = []
+    original = Path.open
+    monkeypatch.setattr(Path, "open", lambda path, *how, **more: (opened.append(path.name), original(path, *how, **more))[1])
+    search = Search(registry.every())
+    for changed, skipped in ((False, 1), (False, 1), (True, 1)):
+        if changed:
+            copy.write_bytes(b"".join(lines[:-1]))
+        before = len(opened)
+        assert len(list(search.named([tmp_path]))) == 1 and search.skipped == skipped
+        seen = opened[before:]
+    assert copy.name in seen and "notes.txt" not in seen
+    assert len(list(search.named([tmp_path / "gone"], may_be_gone=True))) == 0
 
 
 def test_a_database_and_its_export_are_one_session(tmp_path: Path) -> None:

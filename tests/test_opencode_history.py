@@ -270,7 +270,8 @@ def test_where_histories_lie(tmp_path: Path) -> None:
     child = READER.read(database)
     assert next(iter(child)).dir == "head"
     places = list(READER.places(tmp_path, {}))
-    assert places[1:] == [old, oldest] and places[0].parent == database, "a subagent's session is no session of its own"
+    assert places == [database, old, oldest]
+    assert [path.parent for path in READER.sessions(database)] == [database], "a subagent's session is no session of its own"
     assert list(READER.places(Path("/nowhere"), {"XDG_DATA_HOME": str(tmp_path / ".local" / "share")})) == places
     assert next(iter(READER.places(tmp_path, {"OPENCODE_DB": str(database)}))) == places[0]
 

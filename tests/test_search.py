@@ -1,5 +1,6 @@
 """Words found again: ranked, literal, each at its place."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -70,6 +71,23 @@ def test_filters_narrow(store: Store) -> None:
     assert all(hit.passage.tool == tools[0].passage.tool for hit in store.search(Sought("echo", tool=tools[0].passage.tool)))
     first, second = store.search(Sought("hello", limit=1)), store.search(Sought("hello", limit=1, skip=1))
     assert first != second
+
+
+def test_a_tool_is_found_in_whatever_case(store: Store) -> None:
+    spelled = {hit.passage.tool for hit in store.search(Sought("echo", tool="BASH", limit=1000))}
+    assert {"Bash", "bash"} <= spelled
+
+
+@pytest.mark.parametrize("make", [lambda path: Memory(), Sqlite], ids=["memory", "sqlite"])
+def test_words_are_found_in_scripts_without_spaces(make: Callable[[Path], Store], tmp_path: Path) -> None:
+    store = make(tmp_path)
+    texts = ["これは日本語の文です。", "我们修复了搜索功能", "파일을 고쳤습니다", "main.pyを直した"]
+    lines = [b'{"type":"user","id":"u%d","text":"%s"}' % (at, text.encode()) for at, text in enumerate(texts)]
+    write(store, "s", [b'{"type":"turn_start","turn":"t1"}', *lines])
+    for words, text in (("日本", texts[0]), ("日本語", texts[0]), ("搜索", texts[1]), ("파일", texts[2]), ("main.py 直", texts[3])):
+        assert [hit.snippet.replace(BEGINS, "").replace(ENDS, "") for hit in store.search(Sought(words))] == [text]
+    assert store.search(Sought("本日")) == [] or isinstance(store, Memory), "a phrase, in this order"
+    store.close()
 
 
 def test_files_are_found_by_their_path(store: Store) -> None:

@@ -170,6 +170,12 @@ def test_a_deleted_session_is_gone_and_the_others_stay(store: Store) -> None:
         store.delete("a")
 
 
+def test_what_a_history_left_open_waits_for_nobody_here(store: Store) -> None:
+    store.create(SessionRow("s", "mock", origin="imported"))
+    store.append(batch("s", 1, rows=Rows([Ask("p", "permission", 1, 1, {})]))).result()
+    assert store.pending() == [] and store.ask("s", "p") is not None
+
+
 def test_a_session_is_superseded_at_once(store: Store) -> None:
     store.create(row("s", 5))
     store.append(batch("s", 1, 2, rows=Rows([Ask("p", "permission", 1, 1, {})]))).result()
@@ -185,6 +191,24 @@ def test_a_session_is_superseded_at_once(store: Store) -> None:
     with pytest.raises(Missing):
         store.supersede("s", "~s")
     assert store.session("s") is not None
+
+
+def test_who_follows_the_whole_log_is_told_what_is_new_of_a_superseded_session_and_nothing_twice(store: Store) -> None:
+    store.create(row("s"))
+    store.append(batch("s", 1, 2)).result()
+    store.append(batch("s", 3, 4, number=3)).result()
+    store.create(row("other"))
+    store.append(batch("other", 1)).result()
+    before, end = store.log(0, 100), store.position()
+    store.create(row("~s"))
+    same = [Stored(sequence, body(sequence), sequence) for sequence in (1, 2, 3)]
+    fresh = [Stored(sequence, body(sequence, "new"), sequence) for sequence in (4, 5)]
+    store.append(Batch("~s", 1, events=[*same, *fresh])).result()
+    assert store.log(end, 100) == [], "a draft is nobody's business"
+    store.supersede("s", "~s")
+    assert [(told.session_id, told.body) for told in store.log(end, 100)] == [("s", body(4, "new")), ("s", body(5, "new"))]
+    assert store.log(0, 4) == [told for told in before if told.body != body(4)], "who is behind gets the rest where it was"
+    assert store.log(2, 1) == before[2:3]
 
 
 def test_a_batch_for_nobody_is_refused(store: Store) -> None:

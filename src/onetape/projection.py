@@ -12,11 +12,14 @@ from onetape import schema
 from onetape.clock import milliseconds
 from onetape.recent import Recent
 from onetape.schema import ContentPart, Event, Item
+from onetape.spacing import spaced
 from onetape.summary import Ask, Summary
 
 WORDS_MOST = 1 << 18
 """Of a longer output only the first part is found again: nobody searches for the millionth line of a log."""
 CALLS_REMEMBERED = 4096
+KINDS = ("message", "reasoning", "tool_call", "tool_result", "system", "status", "error", "unknown")
+"""Of passages."""
 
 
 class Passage(Struct, frozen=True, gc=False):
@@ -25,7 +28,7 @@ class Passage(Struct, frozen=True, gc=False):
     sequence: int
     time: int
     kind: str
-    """message, reasoning, tool_call, tool_result, system, status or error."""
+    """One of KINDS."""
     item_id: str | None
     tool: str | None
     paths: str
@@ -69,7 +72,7 @@ class Projection:
                         rows.turns.append(self._turn(event, outcome.usage))
                     self._ids = hashlib.sha256()
                 case schema.Error(data=data):
-                    rows.passages.append(Passage(event.sequence, milliseconds(event.time), "error", None, None, "", data.message))
+                    rows.passages.append(Passage(event.sequence, milliseconds(event.time), "error", None, None, "", spaced(data.message)))
                 case _:
                     pass
         return rows
@@ -79,7 +82,7 @@ class Projection:
             self._ids.update(item.native_item_id.encode())
         kind, tool = self._kind(item)
         paths = [part.path for part in item.content if isinstance(part, schema.FileRef | schema.Image)]
-        words = "\n".join(filter(None, [*map(_words, item.content), *paths]))[:WORDS_MOST]
+        words = spaced("\n".join(filter(None, [*map(_words, item.content), *paths]))[:WORDS_MOST])
         if words.strip():
             rows.passages.append(Passage(event.sequence, milliseconds(event.time), kind, item.item_id, tool, "\n".join(paths), words))
 

@@ -120,20 +120,27 @@ class Observed:
     # --- compared -----------------------------------------------------------
 
     def differences(self, known: Shape) -> Iterator[Difference]:
+        appeared: dict[str, Place] = {}
         for path, told in sorted(self.fields.items()):
             if path not in known:
-                yield from _appeared(path, told, known)
+                for difference in _appeared(path, told, known):
+                    appeared.setdefault(parent_of(path), difference.place)
+                    yield difference
             else:
                 yield from _changed(path, told, known[path])
         for path, wanted in sorted(known.items()):
-            if wanted.always and (missed := self._missed(path)) is not None:
+            if wanted.always and (missed := self._missed(path, appeared.get(parent_of(path)))) is not None:
                 yield Difference(path, "vanished", [], sorted(wanted.types), missed)
 
-    def _missed(self, path: str) -> Place | None:
-        """Where a field was missed, if it is in none of the objects that should have it."""
-        parent = self.fields.get(parent_of(path))
-        is_there = path in self.fields and self.fields[path].count > 0
-        return parent.types["object"] if parent is not None and parent.objects and not is_there else None
+    def _missed(self, path: str, appeared: Place | None) -> Place | None:
+        """Where a field was missed, if it is in none of the objects that should have it; or not in all, where another field `appeared`
+        in them: it was renamed."""
+        parent, told = self.fields.get(parent_of(path)), self.fields.get(path)
+        if parent is None or not parent.objects:
+            return None
+        if told is None or not told.count:
+            return parent.types["object"]
+        return appeared if told.count < parent.objects and "null" not in told.types else None
 
 
 def _appeared(path: str, told: Field, known: Shape) -> Iterator[Difference]:

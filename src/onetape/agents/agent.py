@@ -4,8 +4,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from msgspec import Struct, field
+import msgspec
+from msgspec import Raw, Struct, field
 
+from onetape import tape
 from onetape.errors import Refused
 from onetape.tape import Record
 from onetape.translator import Translator
@@ -106,16 +108,19 @@ class History(Protocol):
     """The reader of an agent's histories on disk: the part with I/O, which makes a tape of the original lines."""
 
     def places(self, home: Path, env: Mapping[str, str]) -> Iterable[Path]:
-        """Where this agent keeps its sessions by default: directories to look through, or the sessions
-        themselves (a database holds many; each then has a path below it, which `read` takes)."""
+        """Where this agent keeps its sessions by default: directories to look through, or files."""
         ...
 
+    changes_in_place: bool
+    """Whether the agent goes on changing what it wrote (rows of a database, a document that is written anew), and does not only add
+    lines. What is kept of a row is then its last state that says everything that the earlier ones said."""
+
     def recognises(self, path: Path) -> bool:
-        """Whether this file holds a session of this agent, by its content."""
+        """Whether this file holds a session of this agent, by its content and not by its name. An OSError where it cannot be read."""
         ...
 
     def sessions(self, path: Path) -> Iterable[Path]:
-        """The sessions in a file that it recognises: the file itself, or a path below it for each."""
+        """The sessions in a file that it recognises: the file itself, or a path below it for each of a database's, which `read` takes."""
         ...
 
     def stamp(self, path: Path) -> str:
@@ -126,13 +131,16 @@ class History(Protocol):
         """What the user should know about how long this agent keeps its histories."""
         ...
 
-    def read(self, path: Path) -> Iterator[Record]:
-        """The tape of one session: a head, then the original lines."""
+    def read(self, path: Path, *, growing: bool = False) -> Iterator[Record]:
+        """The tape of one session: a head, then the original lines. Of a file that may be `growing`, only whole lines: half of the last
+        one may be there, and the archive keeps no halves; it comes again when the file has grown."""
         ...
 
 
 class Histories:
     """What most readers have in common: a file is a session, and has changed when its size or time has."""
+
+    changes_in_place = False
 
     def sessions(self, path: Path) -> Iterable[Path]:
         return (path,)
@@ -154,6 +162,59 @@ def stamp_of(*paths: Path) -> str:
             continue
         told.append(f"{found.st_size}:{found.st_mtime_ns}")
     return " ".join(told)
+
+
+CHUNK = 1 << 16
+
+
+def lines_of(path: Path, end: int) -> Iterator[bytes]:
+    """The lines of a file up to there, those that are not blank."""
+    return (line for line in tape.lines(_chunks(path, end)) if line and not line.isspace())
+
+
+def _chunks(path: Path, end: int) -> Iterator[bytes]:
+    """Opened for each chunk: a session may have more subagents than a process may have open files."""
+    offset = 0
+    while offset < end:
+        with path.open("rb") as file:
+            file.seek(offset)
+            chunk = file.read(min(CHUNK, end - offset))
+        if not chunk:
+            return  # cut off since
+        offset += len(chunk)
+        yield chunk
+
+
+def end_of(path: Path, *, growing: bool) -> int:
+    """How far a file of lines is to be read; of one that may be growing, to the end of its last whole line."""
+    with path.open("rb") as file:
+        end = start = file.seek(0, 2)
+        if not growing:
+            return end
+        last: list[bytes] = []
+        while start > 0 and b"\n" not in (last[-1] if last else b""):
+            start = max(0, start - CHUNK)
+            file.seek(start)
+            last.append(file.read(min(CHUNK, end - start)))
+    begun = b"".join(reversed(last)).rpartition(b"\n")[2]
+    return end if not begun or _is_json(begun) else end - len(begun)
+
+
+def is_document(path: Path, word: bytes) -> bool:
+    """Whether a file may be one JSON document, not lines of them, and has this word near its beginning. A look at that, before somebody
+    reads the whole."""
+    with path.open("rb") as file:
+        begun = file.read(CHUNK)
+    first, _, more = begun.partition(b"\n")
+    return begun.lstrip().startswith(b"{") and word in begun and not (more.strip() and _is_json(first))
+
+
+def _is_json(line: bytes) -> bool:
+    try:
+        msgspec.json.decode(line, type=Raw)
+    except (msgspec.DecodeError, RecursionError):
+        return False
+    return True
 
 
 class Agent(Struct, frozen=True):

@@ -1,16 +1,17 @@
 """One history into the log: its original records are the tape, and nothing depends on the file from then on.
 
-What was kept is never destroyed. A file that grew adds its new records; one that
-was rewritten but still holds everything replaces the old reading at once; one that
-lost something leaves the old reading alone and, where it also says something new,
-stands beside it. A reading that was cut off goes on where it stopped, because it is
-compared with what is there, record by record.
+What was kept is never destroyed. A history that grew adds its new records; one that
+was rewritten but still says everything replaces the old reading at once; one that
+lost something leaves the old readings alone and, where it also says something new,
+stands beside them, and goes on growing there. A reading that was cut off goes on
+where it stopped, because it is compared with what is there, record by record.
 """
 
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 from typing import Literal, TypeAlias
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -19,9 +20,12 @@ from onetape.archive.finding import Found
 from onetape.archive.writing import Writing, supersede
 from onetape.clock import seconds_of
 from onetape.errors import Refused
-from onetape.stores.store import SessionRow, Source, Store
+from onetape.projection import Projection
+from onetape.schema import Event
+from onetape.stores.store import SessionRow, Source, Store, events
+from onetape.summary import Summary
 from onetape.tape import Head, Record
-from onetape.transcribe import Transcriber, head_of
+from onetape.transcribe import Transcriber, head_of, transcribe
 
 Outcome: TypeAlias = Literal["new", "grown", "rewritten", "beside", "unchanged", "shrunk", "known", "ran here", "runs here"]
 
@@ -30,18 +34,40 @@ LOOKED_AT = 64
 SLACK_SECONDS = 2.0
 """An agent writes its last lines a moment after it said them."""
 
+_event = msgspec.json.Decoder(Event)
 
-class Reading(Struct):
-    """A history as it is to be taped."""
 
+class Reading(Struct, frozen=True):
+    """A history as it is to be taped, under one of our session ids."""
+
+    found: Found
     head: Head
-    records: Iterator[Record]
     native_session_id: str | None
-    resumed_from: str | None = None
+    ran_here: tuple[str, float] | None = None
+    """The session that ran here, and how far into this history: until then it is silent here, and told by that one."""
 
     @property
     def session_id(self) -> str:
         return str(self.head.session_id)
+
+    def records(self) -> Iterator[Record]:
+        """From the beginning, each time. The file may have grown meanwhile."""
+        told: Iterator[Record] = islice(_read(self.found), 1, None)
+        if self.ran_here is not None:
+            live, until = self.ran_here
+            told = (replace(one, note=f"ran here as {live}") if one.t <= until and not one.silent else one for one in told)
+        return chain([tape.record(0.0, "head", self.head)], told)
+
+    def after(self, live: str, until: float) -> "Reading":
+        """What was added elsewhere to a session that ran here."""
+        head = replace(self.head, session_id=f"{self.session_id}-after-{live}", resumed_from=live)
+        return replace(self, head=head, ran_here=(live, until))
+
+    def beside(self, number: int) -> "Reading":
+        """The same under the name that it has beside what was kept before it was rewritten."""
+        if number == 1:
+            return self
+        return replace(self, head=replace(self.head, session_id=f"{self.session_id}-{number}", resumed_from=self.session_id))
 
 
 def bring_in(store: Store, found: Found) -> Source:
@@ -66,9 +92,18 @@ def _brought(store: Store, found: Found) -> tuple[Outcome, str]:
         cutoff = max(row.summary.updated_at for row in alive) / 1000 + SLACK_SECONDS - seconds_of(reading.head.started)
         if not any(record.dir == "recv" and record.t > cutoff for record in _read(found)):
             return "ran here", alive[-1].session_id
-        reading = _after(reading, cutoff, alive[-1].session_id)
-    row = store.session(reading.session_id)
-    return (_write_new if row is None else _write_more)(store, found, reading)
+        reading = reading.after(alive[-1].session_id, cutoff)
+    number = 1
+    while store.session(reading.beside(number).session_id) is not None:
+        number += 1
+    if number == 1:
+        return _write_new(store, reading), reading.session_id
+    # A history that was rewritten grows where its newest reading is; one that was put back, where the older one is.
+    for kept in range(number - 1, 0, -1):
+        if (outcome := _write_more(store, reading.beside(kept))) is not None:
+            return outcome, reading.beside(kept).session_id
+    _write_new(store, reading.beside(number))
+    return "beside", reading.beside(number).session_id
 
 
 def _same(store: Store, found: Found, reading: Reading) -> list[SessionRow]:
@@ -79,19 +114,17 @@ def _same(store: Store, found: Found, reading: Reading) -> list[SessionRow]:
 
 
 def _read(found: Found) -> Iterator[Record]:
-    return found.agent.history.read(found.path)  # type: ignore[union-attr]
+    return found.agent.history.read(found.path, growing=True)  # type: ignore[union-attr]
 
 
 def _opened(found: Found) -> Reading:
-    records = _read(found)
-    leading = list(islice(records, LOOKED_AT))
+    leading = list(islice(_read(found), LOOKED_AT))
     if not leading:
         raise Refused(f"{found.path} holds nothing")
     head = head_of(leading[0])
     native = _native_id(found, head, leading)
     session_id = head.session_id or "sess_" + tape.hash_of((native or str(found.path)).encode())[:16]
-    head = replace(head, session_id=session_id)
-    return Reading(head, chain([tape.record(0.0, "head", head)], leading[1:], records), native)
+    return Reading(found, replace(head, session_id=session_id), native)
 
 
 def _native_id(found: Found, head: Head, leading: list[Record]) -> str | None:
@@ -100,102 +133,96 @@ def _native_id(found: Found, head: Head, leading: list[Record]) -> str | None:
     return next((native for native in told if native is not None), None)
 
 
-def _after(reading: Reading, cutoff: float, live: str) -> Reading:
-    """The same with what was run here silenced: on the tape, and told by the session that ran it."""
-    head = replace(reading.head, session_id=f"{reading.session_id}-after-{live}", resumed_from=live)
-    records = islice(reading.records, 1, None)
-    silenced = (replace(record, note=f"ran here as {live}") if record.t <= cutoff and not record.silent else record for record in records)
-    return Reading(head, chain([tape.record(0.0, "head", head)], silenced), reading.native_session_id, live)
-
-
 # --- writing ----------------------------------------------------------------
 
 
-def _write_new(store: Store, found: Found, reading: Reading) -> tuple[Outcome, str]:
-    row = _row(found, reading)
+def _write_new(store: Store, reading: Reading) -> Outcome:
+    row = _row(reading)
     store.create(row)
-    writing = Writing(store, found.agent, reading.head, row)
-    writing.add(reading.records)
+    writing = Writing(store, reading.found.agent, reading.head, row)
+    writing.add(reading.records())
     writing.finish()
-    return "new", row.session_id
+    return "new"
 
 
-def _row(found: Found, reading: Reading) -> SessionRow:
+def _row(reading: Reading) -> SessionRow:
     head = reading.head
     return SessionRow(
-        reading.session_id, found.agent.name, origin="imported", created_at=int(seconds_of(head.started) * 1000), version=head.version,
-        resumed_from=reading.resumed_from, key=head.key or "", translator=f"{head.dialect} {__version__}",
+        reading.session_id, reading.found.agent.name, origin="imported", created_at=int(seconds_of(head.started) * 1000),
+        version=head.version, resumed_from=head.resumed_from, key=head.key or "", translator=f"{head.dialect} {__version__}",
     )  # fmt: skip
 
 
-def _write_more(store: Store, found: Found, reading: Reading) -> tuple[Outcome, str]:
+def _write_more(store: Store, reading: Reading) -> Outcome | None:
+    """Onto what is kept under this name; None where that says something that the history does not say any more, and vice versa."""
     row = store.session(reading.session_id)
     assert row is not None
     if (kept_as := row.translator.partition(" ")[0]) != reading.head.dialect:
-        return _write_otherwise(store, found, reading, kept_as)
-    writing = Writing(store, found.agent, reading.head, row)
-    kept = store.tape(row.session_id)
-    for record in reading.records:
+        return _write_otherwise(store, reading, kept_as)
+    writing = Writing(store, reading.found.agent, reading.head, row)
+    kept, records = store.tape(row.session_id), reading.records()
+    for record in records:
         old = next(kept, None)
         if old is None:
             if writing.sequence != row.summary.event_count:
                 break  # what was told at the end then is not the end any more
-            writing.add(chain([record], reading.records))
+            writing.add(chain([record], records))
             writing.finish()
-            return "grown", row.session_id
+            return "grown"
         if old != record:
             break
         writing.pass_over(record)
     else:
         if next(kept, None) is not None:
-            return "shrunk", row.session_id
+            return "shrunk"
         if writing.sequence + writing.left_to_say() == row.summary.event_count:
-            return "unchanged", row.session_id
-    return _write_again(store, found, row)
+            return "unchanged"
+    return _write_again(store, reading)
 
 
-def _write_otherwise(store: Store, found: Found, reading: Reading, kept_as: str) -> tuple[Outcome, str]:
+def _write_otherwise(store: Store, reading: Reading, kept_as: str) -> Outcome:
     """The same session in another form, an export beside a database: the one that the agent names first tells more."""
-    ranks = [translator.dialect for translator in found.agent.translators]
+    ranks = [translator.dialect for translator in reading.found.agent.translators]
     if kept_as in ranks and ranks.index(kept_as) < ranks.index(str(reading.head.dialect)):
-        return "known", reading.session_id
-    _supersede(store, found, reading)
-    return "rewritten", reading.session_id
+        return "known"
+    _supersede(store, reading)
+    return "rewritten"
 
 
-def _write_again(store: Store, found: Found, row: SessionRow) -> tuple[Outcome, str]:
-    """The file is not what it was. What it lost is kept, and what it says instead too."""
-    lost, is_new = _compared(store.tape(row.session_id), _opened(found).records)
-    if lost and not is_new:
-        return "shrunk", row.session_id
-    reading = _opened(found)
-    if row.resumed_from is not None and row.session_id != reading.session_id:
-        raise Refused(f"{found.path} was rewritten after a part of it ran here: what was kept stays as it is")
+def _write_again(store: Store, reading: Reading) -> Outcome | None:
+    """The history is not what it was. What it lost is kept, and what it says instead too."""
+    changes_in_place = reading.found.agent.history.changes_in_place  # type: ignore[union-attr]
+    lost, is_new = (_compared_words if changes_in_place else _compared_lines)(store, reading)
     if lost:
-        reading.head = replace(reading.head, session_id=_free_name(store, row.session_id))
-        reading.resumed_from = row.session_id
-        reading.records = chain([tape.record(0.0, "head", reading.head)], islice(reading.records, 1, None))
-        return "beside", _write_new(store, found, reading)[1]
-    _supersede(store, found, reading)
-    return "rewritten", row.session_id
+        return None if is_new else "shrunk"
+    _supersede(store, reading)
+    return "grown" if changes_in_place and is_new else "rewritten"
 
 
-def _supersede(store: Store, found: Found, reading: Reading) -> None:
-    old = store.session(reading.session_id)
-    row = _row(found, reading)
+def _supersede(store: Store, reading: Reading) -> None:
+    old, row = store.session(reading.session_id), _row(reading)
     row.title = old.title if old else None
-    supersede(store, found.agent, reading.head, row, reading.records)
+    supersede(store, reading.found.agent, reading.head, row, reading.records())
 
 
-def _compared(old: Iterable[Record], new: Iterable[Record]) -> tuple[bool, bool]:
-    """Whether something that was kept is missing now, and whether something is there that was not."""
-    before = {tape.hash_of(bytes(record.payload)) for record in old if record.dir == "recv"}
-    now = {tape.hash_of(bytes(record.payload)) for record in new if record.dir == "recv"}
+# --- comparing: is something that was kept missing now, and is something there that was not? ---
+
+
+def _compared_lines(store: Store, reading: Reading) -> tuple[bool, bool]:
+    before = {tape.hash_of(bytes(record.payload)) for record in store.tape(reading.session_id) if record.dir == "recv"}
+    now = {tape.hash_of(bytes(record.payload)) for record in reading.records() if record.dir == "recv"}
     return bool(before - now), bool(now - before)
 
 
-def _free_name(store: Store, session_id: str) -> str:
-    number = 2
-    while store.session(f"{session_id}-{number}") is not None:
-        number += 1
-    return f"{session_id}-{number}"
+def _compared_words(store: Store, reading: Reading) -> tuple[bool, bool]:
+    """Of an agent that changes its records in place: their states pass, what a reader could read must stay. Words may have grown."""
+    before = _words(map(_event.decode, events(store, reading.session_id)))
+    now = _words(transcribe(reading.records(), reading.found.agent, session_id=reading.session_id))
+    added = now - before
+    return any(not any(word.startswith(old) for word in added) for old in before - now), bool(added)
+
+
+def _words(told: Iterable[Event]) -> set[str]:
+    """All that can be found in a transcript, but for what says how things stand."""
+    projection = Projection(Summary())
+    return {passage.words for event in told for passage in projection.see([event]).passages if passage.kind != "status"}

@@ -24,9 +24,16 @@ def search(
 
     Exit code 0: found. 1: nothing found.
     """
+    from onetape.agents import registry
     from onetape.cli.shelf import opened
+    from onetape.errors import Refused
+    from onetape.projection import KINDS
     from onetape.stores.store import Sought
 
+    if agent is not None:
+        registry.find(agent)
+    if kind is not None and kind not in KINDS:
+        raise Refused(f"there is no kind {kind!r}; there are: {', '.join(KINDS)}")
     with opened() as store:
         hits = store.search(Sought(" ".join(words), agent, kind, tool, path, _moment(since), limit))
     for hit in hits:
@@ -104,7 +111,7 @@ def _print_usage(rows: list[Any], by: str) -> None:
     console = Console(highlight=False)
     width = max(0, min(BAR_MOST, console.width - BESIDE_BARS))
     shown = Table(box=None, pad_edge=False)
-    shown.add_column(by, no_wrap=True)
+    shown.add_column(by, overflow="fold", min_width=12)  # a name may go over two lines, a number is never cut
     for name in ("turns", "input", "output", "cache read", "cache write", "cost"):
         shown.add_column(name, justify="right", no_wrap=True)
     shown.add_column("")

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from onetape import paths
 from onetape.errors import OnetapeError
 
 WORDS = {
@@ -36,13 +37,15 @@ def import_(
 
     Exit code 0: done. 1: some files could not be read (they are named; the rest is done).
     """
+    from onetape.archive.finding import Search, agents_named
     from onetape.cli.shelf import opened
 
     agent, places = _understood(names or [])
+    search = Search(agents_named(agent))
     with opened() as store:
-        failed = _once(store, agent, places, json)
+        failed = _once(store, search, places, json)
         if watch:
-            _watch(store, agent, places, json)
+            _watch(store, search, places, json)
     raise typer.Exit(1 if failed else 0)
 
 
@@ -54,33 +57,51 @@ def _understood(names: list[str]) -> tuple[str | None, list[Path]]:
     return agent, [Path(name).expanduser() for name in names[1 if agent else 0 :]]
 
 
-def _found(agent: str | None, places: list[Path]) -> tuple[Any, Iterator[Any]]:
-    from onetape.archive.finding import Search, agents_named
-
-    search = Search(agents_named(agent))
-    return search, search.named(places) if places else search.usual(Path.home())
-
-
-def _once(store: Any, agent: str | None, places: list[Path], json: bool) -> int:
-    from onetape.archive.importing import bring_in
-
-    search, found = _found(agent, places)
+def _once(store: Any, search: Any, places: list[Path], json: bool) -> int:
     with _progress(not json) as waiting:
-        sessions = list(waiting("looking", found))
-        counts, failed = Counter[str](), 0
+        sessions = list(waiting("looking", search.named(places) if places else search.usual(Path.home())))
+        counts, failed = Counter[str](), [(one.path, one.why) for one in search.unread]
         for one in waiting("importing", sessions, len(sessions)):
-            try:
-                source = bring_in(store, one)
-            except (OnetapeError, OSError) as error:
-                failed += 1
-                print(f"onetape: {one.path}: {error}", file=sys.stderr)
+            source = _brought(store, one, failed)
+            if source is None:
                 continue
             counts[source.outcome] += 1
             if json:
                 _tell(one.agent.name, source)
+    for path, why in failed:
+        _complain(path, why)
     if not json:
-        _sum_up(agent, counts, search.skipped if places else 0, failed)
-    return failed
+        _sum_up(search.agents, counts, search.skipped if places else 0, len(failed))
+    return len(failed)
+
+
+def _brought(store: Any, found: Any, failed: list[tuple[Path, str]]) -> Any:
+    """What came of a session; None, and why, where it could not be read."""
+    from onetape.archive.importing import bring_in
+    from onetape.translator import MALFORMED
+
+    try:
+        with _its_turn():
+            return bring_in(store, found)
+    except (OnetapeError, OSError) as error:
+        failed.append((found.path, str(error)))
+    except (*MALFORMED, RecursionError) as error:  # of a file that is recognised, and is not what it should be further on
+        failed.append((found.path, f"damaged, or of a form that is not known here ({type(error).__name__}: {error})"))
+    return None
+
+
+@contextmanager
+def _its_turn() -> Iterator[None]:
+    """Another import, one that watches, may be at the same session: they take turns, and the second finds it done."""
+    import fcntl
+
+    with (paths.data_dir() / "import.lock").open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _complain(path: Path, why: str) -> None:
+    print(f"onetape: {path}: {why}", file=sys.stderr)
 
 
 def _tell(agent: str, source: Any) -> None:
@@ -90,10 +111,8 @@ def _tell(agent: str, source: Any) -> None:
     print(to_json(told).decode(), flush=True)
 
 
-def _sum_up(agent: str | None, counts: Counter[str], skipped: int, failed: int) -> None:
+def _sum_up(agents: list[Any], counts: Counter[str], skipped: int, failed: int) -> None:
     import os
-
-    from onetape.archive.finding import agents_named
 
     if not counts and not failed:
         print("no histories were found")
@@ -103,10 +122,9 @@ def _sum_up(agent: str | None, counts: Counter[str], skipped: int, failed: int) 
         print(f"{skipped:6,} other files skipped")
     if failed:
         print(f"{failed:6,} could not be read")
-    for each in agents_named(agent):
-        if each.history is not None:
-            for warning in each.history.warnings(Path.home(), os.environ):
-                print(f"note: {warning}", file=sys.stderr)
+    for agent in agents:
+        for warning in agent.history.warnings(Path.home(), os.environ):
+            print(f"note: {warning}", file=sys.stderr)
 
 
 @contextmanager
@@ -127,23 +145,23 @@ def _progress(wanted: bool) -> Iterator[Callable[..., Iterator[Any]]]:
         yield track
 
 
-def _watch(store: Any, agent: str | None, places: list[Path], json: bool) -> None:
+def _watch(store: Any, search: Any, places: list[Path], json: bool) -> None:
     """Looks again and again; only what changed is read."""
     import time
 
-    from onetape.archive.importing import bring_in
-
     print("following; end with Ctrl-C", file=sys.stderr)
+    known = set[tuple[Path, str]]()
     while True:
-        _, found = _found(agent, places)
         began = time.monotonic()
-        for one in found:
-            try:
-                source = bring_in(store, one)
-            except (OnetapeError, OSError) as error:
-                print(f"onetape: {one.path}: {error}", file=sys.stderr)
-                continue
-            if source.outcome in ("new", "grown", "rewritten", "beside"):
+        failed: list[tuple[Path, str]] = []
+        for one in search.named(places, may_be_gone=True) if places else search.usual(Path.home()):
+            source = _brought(store, one, failed)
+            if source is not None and source.outcome in ("new", "grown", "rewritten", "beside"):
                 _tell(one.agent.name, source) if json else print(f"{source.outcome:9} {one.agent.name:8} {source.session_id}", flush=True)
+        failed += [(one.path, one.why) for one in search.unread]
+        for path, why in failed:
+            if (path, why) not in known:  # not in every round again
+                _complain(path, why)
+        known = set(failed)
         # A large place is not looked through without a pause for breath.
         time.sleep(max(WATCH_SECONDS, time.monotonic() - began))

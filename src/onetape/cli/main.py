@@ -87,6 +87,8 @@ def main() -> None:
         app()
     except OnetapeError as error:
         sys.exit(_complain(str(error)))
+    except OSError as error:
+        sys.exit(_complain(f"{error.filename or 'a file'} cannot be read or written: {error.strerror or error}"))
     except sqlite3.Error as error:
         sys.exit(_complain(f"the log cannot be read: {error}"))
     except KeyboardInterrupt:

@@ -84,15 +84,15 @@ def _recording(name: str, agent: str | None) -> "Iterator[Recording]":
 def _file(name: str, agent: str | None) -> Iterator[tuple[Any, Any]]:
     """Whose it is, and its records or bytes."""
     from onetape.agents import registry
+    from onetape.archive.finding import agents_named, whose
     from onetape.cli import inputs
     from onetape.errors import Refused
     from onetape.transcribe import recognise
 
     path = Path(name)
-    for whose in [registry.find(agent)] if agent else registry.every():
-        if whose.history is not None and whose.history.recognises(path):
-            yield whose, whose.history.read(next(iter(whose.history.sessions(path))))
-            return
+    if (found := whose(path, agents_named(agent))) is not None:
+        yield found, found.history.read(next(iter(found.history.sessions(path))))  # type: ignore[union-attr]
+        return
     with inputs.opened(name) as source:
         first, chunks = inputs.begun(inputs.chunks(source, name), name)
         found = registry.find(agent) if agent else recognise(first)

@@ -28,14 +28,19 @@ WAITING_MOST = 4000
 """Pieces that wait for a result. If there are more, calls are written without theirs, which follow by themselves."""
 REMEMBERED = 20_000
 
+_CONTROLS = (code for code in (*range(0x20), 0x7F) if chr(code) not in "\t\n\r")
+_DIRECTIONS = (*range(0x202A, 0x202F), *range(0x2066, 0x206A))
+_SHOWN = {code: chr(0x2421 if code == 0x7F else 0x2400 + code) for code in _CONTROLS} | {code: f"[U+{code:04X}]" for code in _DIRECTIONS}
+"""Characters that are not seen and change what is: a name or a command would read as another than it is."""
+
 
 def html(events: Iterable[Event], blob: Blob = lambda name: None, title: str | None = None) -> Iterator[str]:
     style = (files("onetape.export") / "page.css").read_text()
     page = _Page(blob, title)
-    yield _head(style, title)
+    yield _head(style, title).translate(_SHOWN)
     for event in events:
-        yield from page.see(event)
-    yield from page.end()
+        yield from (piece.translate(_SHOWN) for piece in page.see(event))
+    yield from (piece.translate(_SHOWN) for piece in page.end())
     yield "</main></body></html>\n"
 
 

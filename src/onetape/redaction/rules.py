@@ -58,6 +58,7 @@ RULES = (
     _rule("jwt", r"\beyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]*"),
     _rule("bearer-token", r"\bbearer\s+(?P<s>[\w.~+/-]{12,}=*)", re.I),
     _rule("authorization", rf"\bauthorization{_Q}?\s*[:=]\s*{_Q}?(?:basic|token|apikey|digest)\s+(?P<s>[\w.~+/-]{{8,}}=*)", re.I),
+    _rule("cookie", rf"\b(?:set-)?cookie{_Q}?\s*:\s*{_Q}?(?P<s>[^\s=;:]+=[^\r\n\"'\\]{{8,}})", re.I),
     _rule("url-password", r"\b[a-z][a-z0-9+.-]{1,20}://[^\s/:@\"'\\]*:(?P<s>[^\s/@\"'\\]{6,})@", re.I),
     # NAME="value" in any quotes, NAME=value of a shell or a .env file, --name value, and name: value if it looks like one.
     _rule("password", rf"(?:passw(?:or)?d|passphrase)\w*{_Q}?\s*[:=]\s*{_Q}(?P<s>[^\s\"'\\]{{6,}}){_Q}", re.I),
@@ -69,7 +70,7 @@ RULES = (
 
 _HINT = re.compile(
     r"-----BEGIN|AKIA|A[SB]IA|ACCA|sk-|gh[pousr]_|github_pat|gl[a-z]{2,4}-|xox|xapp|hooks\.slack|AIza|ya29|GOCSPX|k_(?:live|test)_|whsec"
-    r"|npm_|pypi-|hf_|gsk_|xai-|r8_|sgp_|sgamp_|SG\.|do[opr]_v1|:AA|AccountKey|eyJ|bearer|authorization|://|passw|passphrase|pwd|secret"
+    r"|npm_|pypi-|hf_|gsk_|xai-|r8_|sgp_|sgamp_|SG\.|do[opr]_v1|:AA|AccountKey|eyJ|bearer|authorization|cookie|://|passw|passphrase|pwd|secret"
     r"|token|(?:api|access|private|auth|aws)[_-]?\w{0,10}key|credential",
     re.I,
 )

@@ -13,6 +13,7 @@ from msgspec.structs import replace as changed
 from onetape.errors import Exists, Missing
 from onetape.ledger import Bill
 from onetape.projection import Passage, Turn
+from onetape.spacing import GAP, spaced
 from onetape.stores.store import DRAFT, Batch, Hit, Logged, Pending, SessionRow, Sought, Source, Stored, bounded, with_raw
 from onetape.summary import Ask
 from onetape.tape import Record
@@ -74,11 +75,16 @@ class Memory:
 
     def supersede(self, session_id: str, draft_id: str) -> None:
         with self._lock:
-            draft = self._find(draft_id)
-            draft.order = self._find(session_id).order
+            draft, old = self._find(draft_id), self._find(session_id)
+            draft.order = old.order
             draft.row.session_id = session_id
-            self._forget(session_id)
-            self._log = [(session_id, told[1]) if told and told[0] == draft_id else told for told in self._log]
+            pairs = enumerate(zip(draft.events, old.events, strict=False))
+            same = next((at for at, (new, was) in pairs if new.body != was.body), min(len(draft.events), len(old.events)))
+            places = [at for at, told in enumerate(self._log) if told and told[0] == session_id]
+            self._forget(draft_id)
+            for at in places[same:]:
+                self._log[at] = None
+            self._log += [(session_id, event.body) for event in draft.events[same:]]
             self._kept[session_id] = self._kept.pop(draft_id)
 
     def delete(self, session_id: str) -> None:
@@ -133,7 +139,8 @@ class Memory:
 
     def log(self, after: int, limit: int) -> list[Logged]:
         with self._lock:
-            there = ((at, told) for at, told in enumerate(self._log[after:], after + 1) if told is not None)
+            numbered = enumerate(self._log[after:], after + 1)
+            there = ((at, told) for at, told in numbered if told is not None and not told[0].startswith(DRAFT))
             return [Logged(at, *told) for at, told in islice(there, limit)]
 
     def position(self) -> int:
@@ -145,7 +152,7 @@ class Memory:
 
     def pending(self) -> list[Pending]:
         with self._lock:
-            going_on = [kept for kept in self._kept.values() if not kept.row.summary.ended]
+            going_on = [kept for kept in self._kept.values() if not kept.row.summary.ended and kept.row.origin == "live"]
             found = [Pending(kept.row.session_id, kept.row.agent, ask) for kept in going_on for ask in kept.asks.values()]
             return sorted((one for one in found if one.ask.status == "requested"), key=lambda one: one.ask.requested_at)
 
@@ -158,7 +165,7 @@ class Memory:
         """By brute force; the newest first, for want of a better rank."""
         wanted = words_of(sought.words)
         found = [
-            Hit(kept.row.session_id, kept.row.agent, passage, passage.words[:200])
+            Hit(kept.row.session_id, kept.row.agent, passage, passage.words[:200].replace(GAP, ""))
             for kept in sorted(self._kept.values(), key=_age, reverse=True)
             for passage in kept.passages
             if sought.agent in (None, kept.row.agent) and _suits(passage, sought) and wanted and wanted <= words_of(passage.words)
@@ -207,13 +214,13 @@ def _mentions(row: SessionRow, q: str | None) -> bool:
 
 
 def words_of(text: str) -> set[str]:
-    return set(re.findall(r"\w+", text.casefold()))
+    return set(re.findall(r"\w+", spaced(text.casefold())))
 
 
 def _suits(passage: Passage, sought: Sought) -> bool:
     return (
         sought.kind in (None, passage.kind)
-        and sought.tool in (None, passage.tool)
+        and (sought.tool is None or sought.tool.casefold() == (passage.tool or "").casefold())
         and (sought.path is None or sought.path in passage.paths)
         and passage.time >= (sought.since or 0)
     )

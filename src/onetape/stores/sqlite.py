@@ -22,6 +22,7 @@ from onetape.errors import Exists, Missing, StoreFailed
 from onetape.ledger import Bill
 from onetape.projection import Passage, Rows, Turn
 from onetape.schema import Usage
+from onetape.spacing import GAP, spaced
 from onetape.stores.migrations import migrate
 from onetape.stores.store import (
     BEGINS,
@@ -189,7 +190,7 @@ class Sqlite:
     def log(self, after: int, limit: int) -> list[Logged]:
         query = (
             "SELECT l.position, l.session, l.first, l.last, s.session_id FROM log l JOIN sessions s ON s.number = l.session"
-            " WHERE l.position > ? ORDER BY l.position"
+            f" WHERE l.position > ? AND substr(s.session_id, 1, 1) <> '{DRAFT}' ORDER BY l.position"
         )
         logged: list[Logged] = []
         for position, session, first, last, session_id in self._reader.execute(query, (after,)):
@@ -214,7 +215,8 @@ class Sqlite:
     def pending(self) -> list[Pending]:
         query = (
             "SELECT s.session_id, s.agent, a.ask FROM asks a JOIN sessions s ON s.number = a.session"
-            " WHERE a.status = 'requested' AND NOT s.ended ORDER BY s.created_at, s.number"
+            " WHERE a.status = 'requested' AND NOT s.ended AND json_extract(CAST(s.row AS TEXT), '$.origin') = 'live'"
+            " ORDER BY s.created_at, s.number"
         )
         found = [Pending(session_id, agent, _decode_ask(ask)) for session_id, agent, ask in self._reader.execute(query)]
         return sorted(found, key=lambda pending: pending.ask.requested_at)
@@ -229,7 +231,7 @@ class Sqlite:
         if not wanted[0][1]:
             return []
         for test, value in (
-            ("s.agent = ?", sought.agent), ("p.kind = ?", sought.kind), ("p.tool = ?", sought.tool),
+            ("s.agent = ?", sought.agent), ("p.kind = ?", sought.kind), ("p.tool = ? COLLATE NOCASE", sought.tool),
             ("instr(p.paths, ?) > 0", sought.path), ("p.time >= ?", sought.since),
         ):  # fmt: skip
             if value is not None:
@@ -356,8 +358,13 @@ def _insert(connection: sqlite3.Connection, number: int, events: list[Stored]) -
         return
     base = number << SHIFT
     _put(connection, "events", [(base + event.sequence, event.cause, event.body) for event in events])
-    position = _position(connection) + len(events)
-    connection.execute("INSERT INTO log VALUES (?, ?, ?, ?)", (position, number, events[0].sequence, events[-1].sequence))
+    _log(connection, number, events[0].sequence, events[-1].sequence)
+
+
+def _log(connection: sqlite3.Connection, number: int, first: int, last: int) -> None:
+    """These events stand at the end of the whole log; its row has the place of the last one."""
+    position = _position(connection) + last - first + 1
+    connection.execute("INSERT INTO log VALUES (?, ?, ?, ?)", (position, number, first, last))
 
 
 def _index(connection: sqlite3.Connection, base: int, rows: Rows) -> None:
@@ -412,7 +419,8 @@ def _change(connection: sqlite3.Connection, session_id: str, edit: Callable[[Ses
 
 
 def _supersede(connection: sqlite3.Connection, session_id: str, draft_id: str) -> None:
-    _find(connection, draft_id)
+    old, new = _find(connection, session_id), _find(connection, draft_id)
+    _take_over(connection, old, new)
     _delete(connection, session_id)
 
     def rename(row: SessionRow) -> None:
@@ -420,6 +428,25 @@ def _supersede(connection: sqlite3.Connection, session_id: str, draft_id: str) -
 
     connection.execute("UPDATE sessions SET session_id = ? WHERE session_id = ?", (session_id, draft_id))
     _change(connection, session_id, rename)
+
+
+def _take_over(connection: sqlite3.Connection, old: int, new: int) -> None:
+    """Who reads the whole log is told what is new, and nothing twice: what stayed the same stands where it stood."""
+    base = new << SHIFT
+    span = base, base + (1 << SHIFT)
+    count = connection.execute("SELECT max(place) FROM events WHERE place > ? AND place < ?", span).fetchone()[0] or base
+    differs = connection.execute(
+        "SELECT n.place FROM events n LEFT JOIN events o ON o.place = n.place - ?"
+        " WHERE n.place > ? AND n.place < ? AND o.body IS NOT n.body ORDER BY n.place LIMIT 1",
+        (base - (old << SHIFT), *span),
+    ).fetchone()
+    same, last = (differs[0] - 1 if differs else count) - base, count - base
+    connection.execute("DELETE FROM log WHERE session = ? OR (session = ? AND first > ?)", (new, old, same))
+    connection.execute(
+        "UPDATE log SET session = ?, position = position - max(0, last - ?), last = min(last, ?) WHERE session = ?", (new, same, same, old)
+    )
+    if last > same:
+        _log(connection, new, same + 1, last)
 
 
 def _delete(connection: sqlite3.Connection, session_id: str) -> None:
@@ -441,13 +468,14 @@ def _delete(connection: sqlite3.Connection, session_id: str) -> None:
 
 def literally(words: str) -> str:
     """A query for these words, each as it is: quoted, so that nothing in them is syntax."""
-    return " ".join(f'"{word}"' for word in words.replace('"', " ").replace("\0", " ").split())
+    return " ".join(f'"{spaced(word)}"' for word in words.replace('"', " ").replace("\0", " ").split())
 
 
 def _hit(
     session_id: str, agent: str, place: int, time: int, kind: str, item_id: str | None, tool: str | None, paths: str, snippet: str,
 ) -> Hit:  # fmt: skip
-    return Hit(session_id, agent, Passage(place & ((1 << SHIFT) - 1), time, kind, item_id, tool, paths, ""), snippet)
+    passage = Passage(place & ((1 << SHIFT) - 1), time, kind, item_id, tool, paths, "")
+    return Hit(session_id, agent, passage, snippet.replace(GAP, ""))
 
 
 # --- tape records as rows ---------------------------------------------------

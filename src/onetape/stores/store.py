@@ -93,6 +93,7 @@ class Sought(Struct, frozen=True):
     agent: str | None = None
     kind: str | None = None
     tool: str | None = None
+    """In whatever case: each agent writes `bash` in its own."""
     path: str | None = None
     since: int | None = None
     """Unix milliseconds."""
@@ -189,7 +190,7 @@ class Store(Protocol):
         ...
 
     def pending(self) -> list[Pending]:
-        """Asks that wait for an answer, of sessions that are not over."""
+        """Asks that wait for an answer from here: of sessions that are not over, and not of histories, whose agents run elsewhere."""
         ...
 
     def ask(self, session_id: str, ask_id: str) -> Ask | None: ...

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Raw
 
 from onetape import tape
-from onetape.agents.agent import Histories
+from onetape.agents.agent import Histories, is_document
 from onetape.agents.amp.history import Thread, identity
 from onetape.errors import Unparsed
 from onetape.tape import Head, Record
@@ -24,20 +24,22 @@ _TOKENS = re.compile(rb'("(?:[^"\\]|\\.)*")|[ \t\r\n]+')
 
 
 class Threads(Histories):
+    changes_in_place = True
+
     def places(self, home: Path, env: Mapping[str, str]) -> Iterable[Path]:
         data = Path(env["XDG_DATA_HOME"]) if env.get("XDG_DATA_HOME") else home / ".local" / "share"
         return [data / "amp" / "threads"]
 
     def recognises(self, path: Path) -> bool:
-        if path.suffix != ".json":
+        if not is_document(path, b'"T-'):
             return False
         try:
             thread = _fields(path.read_bytes())
-        except (OSError, Unparsed):
+        except Unparsed:
             return False
         return {"v", "created", "messages"} <= thread.keys() and bytes(thread.get("id", Raw(b""))).startswith(b'"T-')
 
-    def read(self, path: Path) -> Iterator[Record]:
+    def read(self, path: Path, *, growing: bool = False) -> Iterator[Record]:
         fields = _fields(path.read_bytes())
         messages = _list(fields.pop("messages", Raw(b"[]")))
         facts = b"{" + b",".join(msgspec.json.encode(name) + b":" + bytes(value) for name, value in fields.items()) + b"}"
@@ -52,7 +54,7 @@ class Threads(Histories):
 def _fields(document: bytes) -> dict[str, Raw]:
     try:
         return msgspec.json.decode(_TOKENS.sub(lambda token: token[1] or b"", document), type=dict[str, Raw])
-    except (msgspec.DecodeError, msgspec.ValidationError) as error:
+    except (msgspec.DecodeError, RecursionError) as error:
         raise Unparsed(f"not a thread of Amp: {error}") from None
 
 

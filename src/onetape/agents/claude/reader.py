@@ -18,13 +18,12 @@ import msgspec
 from msgspec import Raw, Struct
 
 from onetape import tape
-from onetape.agents.agent import Histories, stamp_of
+from onetape.agents.agent import Histories, end_of, lines_of, stamp_of
 from onetape.agents.claude.branches import Branches, Live
 from onetape.agents.claude.history import History
 from onetape.errors import Unparsed
 from onetape.tape import BOM, Head, Record
 
-CHUNK = 1 << 16
 LOOKED_AT = 50
 """How many lines are read to recognise a session: some begin with titles and snapshots."""
 
@@ -41,13 +40,10 @@ class Reader(Histories):
         return [home / ".claude" / "projects", config / "claude" / "projects"]
 
     def recognises(self, path: Path) -> bool:
-        if path.suffix != ".jsonl" or _is_agent(path):
-            return False  # a subagent's lines belong to the session that called it
-        try:
-            told = [_decoded(line) for line in islice(_lines(path), LOOKED_AT)]
-        except OSError:
-            return False
-        return any(History.recognises(native, sent=False) for native in told)
+        told = [_decoded(line) for line in islice(_lines(path, path.stat().st_size), LOOKED_AT)]
+        ours = [native for native in told if History.recognises(native, sent=False)]
+        # A subagent's lines belong to the session that called it.
+        return not all("agentId" in native for native in ours)
 
     def stamp(self, path: Path) -> str:
         return stamp_of(path, *sorted(_below(path)))
@@ -57,8 +53,8 @@ class Reader(Histories):
         days = _cleanup_days(settings)
         yield f"Claude Code deletes sessions after {days} days (cleanupPeriodDays in {settings}): what is imported stays"
 
-    def read(self, path: Path) -> Iterator[Record]:
-        session = _survey(path)
+    def read(self, path: Path, *, growing: bool = False) -> Iterator[Record]:
+        session = _survey(path, growing)
         yield tape.record(0.0, "head", session.head)
         streams = [_main(path, session), *(_agent(agent, session) for agent in _agents(path, session))]
         for record, call in heapq.merge(*streams, key=lambda told: told[0].t):
@@ -78,20 +74,24 @@ class Session(Struct):
     """Lines that are written before the one that they follow, by where that one is."""
     agents: set[str]
     """The subagents that it names."""
+    end: int
+    """How far it was read. What is written meanwhile is the next reading's."""
+    growing: bool
     left_behind: set[str] = msgspec.field(default_factory=set)
     """Calls on rewound lines: their agents were rewound with them."""
 
 
-def _survey(path: Path) -> Session:
+def _survey(path: Path, growing: bool) -> Session:
     """Once more where it turns out that lines stand before those that they follow."""
-    session = _surveyed(path, {})
-    return _surveyed(path, session.early) if session.early else session
+    end = end_of(path, growing=growing)
+    session = _surveyed(path, {}, end, growing)
+    return _surveyed(path, session.early, end, growing) if session.early else session
 
 
-def _surveyed(path: Path, early: dict[int, int]) -> Session:
+def _surveyed(path: Path, early: dict[int, int], end: int, growing: bool) -> Session:
     branches, agents = Branches(), set[str]()
     told: dict[str, Any] = {}
-    for _, native in _in_order(path, early):
+    for _, native in _in_order(path, early, end):
         branches.see(native)
         match native:
             case {"toolUseResult": {"agentId": str(agent)}} | {"type": "progress", "data": {"agentId": str(agent)}}:
@@ -103,7 +103,7 @@ def _surveyed(path: Path, early: dict[int, int]) -> Session:
         agent="claude", version=told.get("version"), dialect=History.dialect, cwd=told.get("cwd"), started=told.get("timestamp"),
         model=told.get("model"), permission_mode=told.get("permissionMode"), session_id=_session_id(told.get("sessionId") or path.stem),
     )  # fmt: skip
-    return Session(head, _time(told), branches.live(), early or branches.early, agents)
+    return Session(head, _time(told), branches.live(), early or branches.early, agents, end, growing)
 
 
 def _learn(told: dict[str, Any], native: Any) -> None:
@@ -135,7 +135,7 @@ Told: TypeAlias = tuple[Record, str | None]
 
 def _main(path: Path, session: Session) -> Iterator[Told]:
     clock = Clock(session.started)
-    for at, (line, native) in enumerate(_in_order(path, session.early)):
+    for at, (line, native) in enumerate(_in_order(path, session.early, session.end)):
         is_left_behind = isinstance(native, dict) and "uuid" in native and at not in session.live
         if is_left_behind:
             session.left_behind |= set(_calls(native))
@@ -148,7 +148,7 @@ def _agent(path: Path, session: Session) -> Iterator[Told]:
     named = _decoded(meta)
     call = named.get("toolUseId") if isinstance(named, dict) else None
     is_called = call is not None or path.stem.removeprefix("agent-") in session.agents
-    for at, line in enumerate(_lines(path)):
+    for at, line in enumerate(_lines(path, end_of(path, growing=session.growing))):
         record = clock.stamped(line, _decoded(line), None if is_called else UNCALLED)
         if at == 0 and isinstance(named, dict):
             yield msgspec.structs.replace(record, payload=Raw(meta)), call
@@ -202,10 +202,6 @@ def _time(native: dict[str, Any]) -> datetime | None:
 # --- files ------------------------------------------------------------------
 
 
-def _is_agent(path: Path) -> bool:
-    return path.name.startswith("agent-")
-
-
 def _agents(path: Path, session: Session) -> list[Path]:
     """2.1 keeps them below the session, 2.0 beside it, all sessions' together."""
     beside = (path.with_name(f"agent-{agent}.jsonl") for agent in sorted(session.agents))
@@ -225,14 +221,13 @@ def _cleanup_days(settings: Path) -> int:
     return days if isinstance(days, int) else KEPT_DAYS
 
 
-def _lines(path: Path) -> Iterator[bytes]:
-    for at, line in enumerate(tape.lines(_chunks(path))):
-        told = line.removeprefix(BOM) if at == 0 else line
-        if told and not told.isspace():
+def _lines(path: Path, end: int) -> Iterator[bytes]:
+    for at, line in enumerate(lines_of(path, end)):
+        if told := line.removeprefix(BOM) if at == 0 else line:
             yield told
 
 
-def _in_order(path: Path, early: dict[int, int]) -> Iterator[tuple[bytes, Any]]:
+def _in_order(path: Path, early: dict[int, int], end: int) -> Iterator[tuple[bytes, Any]]:
     """The lines, each after the one that it follows: 2.1.197 may write the first answer before its prompt."""
     held: dict[int, list[tuple[int, bytes, Any]]] = {}
     waits: dict[str, int] = {}
@@ -243,7 +238,7 @@ def _in_order(path: Path, early: dict[int, int]) -> Iterator[tuple[bytes, Any]]:
         for each in held.pop(at, ()):
             yield from released(*each)
 
-    for at, line in enumerate(_lines(path)):
+    for at, line in enumerate(_lines(path, end)):
         native = _decoded(line)
         after = early.get(at) or waits.get(str(native.get("parentUuid"))) if early and isinstance(native, dict) else None
         if after is not None and after > at:
@@ -253,19 +248,6 @@ def _in_order(path: Path, early: dict[int, int]) -> Iterator[tuple[bytes, Any]]:
             yield from released(at, line, native)
     for lines in held.values():  # lines that follow each other in a circle
         yield from ((line, native) for _, line, native in lines)
-
-
-def _chunks(path: Path) -> Iterator[bytes]:
-    """Opened for each chunk: a session may have more subagents than a process may have open files."""
-    offset = 0
-    while True:
-        with path.open("rb") as file:
-            file.seek(offset)
-            chunk = file.read(CHUNK)
-        if not chunk:
-            return
-        offset += len(chunk)
-        yield chunk
 
 
 def _decoded(line: bytes) -> Any:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from onetape import tape
-from onetape.agents.agent import Histories
+from onetape.agents.agent import Histories, end_of, lines_of
 from onetape.agents.codex.rollout import Rollout
 from onetape.agents.codex.settings import policy_of
 from onetape.agents.codex.spelling import path_of
@@ -16,7 +16,6 @@ from onetape.tape import Head, Record
 
 # The first turn's settings, which name the model, stand within the first lines.
 _LOOKED_AT = 40
-_CHUNK = 1 << 20
 
 
 class Rollouts(Histories):
@@ -27,8 +26,6 @@ class Rollouts(Histories):
         return root / "sessions", root / "archived_sessions"
 
     def recognises(self, path: Path) -> bool:
-        if path.suffix != ".jsonl":
-            return False
         match next(_natives(path), None):
             case {"type": "session_meta", "payload": {"id": str(), "cwd": str()}}:
                 return True
@@ -37,12 +34,12 @@ class Rollouts(Histories):
             case _:
                 return False
 
-    def read(self, path: Path) -> Iterator[Record]:
+    def read(self, path: Path, *, growing: bool = False) -> Iterator[Record]:
         head = _head(path)
         began = _time(head.started)
         yield tape.record(0.0, "head", head)
         t = 0.0
-        for line in _lines(path):
+        for line in lines_of(path, end_of(path, growing=growing)):
             record = tape.recv(t, line)
             t = max(t, _since(began, _native(record)))
             yield tape.recv(t, line)
@@ -66,14 +63,8 @@ def _head(path: Path) -> Head:
     return Head(agent="codex", version=version, dialect=Rollout.dialect, cwd=cwd, started=started, model=model, permission_mode=policy)
 
 
-def _lines(path: Path) -> Iterator[bytes]:
-    with path.open("rb") as file:
-        chunks = iter(lambda: file.read(_CHUNK), b"")
-        yield from (line for line in tape.lines(chunks) if line and not line.isspace())
-
-
 def _natives(path: Path) -> Iterator[Any]:
-    return (_native(tape.recv(0.0, line)) for line in _lines(path))
+    return (_native(tape.recv(0.0, line)) for line in lines_of(path, path.stat().st_size))
 
 
 def _native(record: Record) -> Any:

@@ -21,7 +21,7 @@ import msgspec
 from msgspec import Raw
 
 from onetape import tape
-from onetape.agents.agent import Histories, stamp_of
+from onetape.agents.agent import Histories, is_document, stamp_of
 from onetape.errors import Refused
 from onetape.tape import Head, Record
 
@@ -49,39 +49,42 @@ class Row(NamedTuple):
 
 
 class Reader(Histories):
+    changes_in_place = True
+
     def places(self, home: Path, env: Mapping[str, str]) -> Iterable[Path]:
         data = Path(env.get("XDG_DATA_HOME") or home / ".local" / "share") / "opencode"
         named = env.get("OPENCODE_DB")
-        databases = [data / named] if named and named != ":memory:" else sorted(data.glob("opencode*.db"))
-        for database in databases:
-            if self.recognises(database):
-                yield from self.sessions(database)
+        yield from [data / named] if named and named != ":memory:" else sorted(data.glob("opencode*.db"))
         yield from sorted(data.glob("storage/session/*/ses_*.json"))
         yield from sorted(data.glob("project/*/storage/session/info/ses_*.json"))
 
     def recognises(self, path: Path) -> bool:
+        if (database := _database(path)) is not None:
+            return _is_ours(database)
+        if not is_document(path, b'"ses_'):
+            return False
         try:
-            if (database := _database(path)) is not None:
-                _connect(database).close()
-                return True
-            if path.suffix != ".json":
-                return False
             match msgspec.json.decode(path.read_bytes()):
                 case {"info": {"id": str(id)}, "messages": [*_]} | {"id": str(id), "title": str(), "time": {}}:
                     return id.startswith("ses_")
                 case _:
                     return False
-        except (OSError, sqlite3.Error, msgspec.DecodeError, UnicodeDecodeError):
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return False
 
     def sessions(self, path: Path) -> Iterable[Path]:
-        return [path / session for session in sessions_of(path)] if _database(path) == path else [path]
+        if _database(path) != path:
+            return [path]
+        try:
+            return [path / session for session in sessions_of(path)]
+        except sqlite3.Error as error:
+            raise OSError(f"a database that cannot be read: {error}") from None
 
     def stamp(self, path: Path) -> str:
         database = _database(path)
         return stamp_of(path) if database is None else stamp_of(database, database.with_name(database.name + "-wal"))
 
-    def read(self, path: Path) -> Iterator[Record]:
+    def read(self, path: Path, *, growing: bool = False) -> Iterator[Record]:
         database = _database(path)
         if database is not None:
             try:
@@ -113,6 +116,16 @@ def _database(path: Path) -> Path | None:
     return None
 
 
+def _is_ours(database: Path) -> bool:
+    try:
+        _connect(database).close()
+    except sqlite3.DatabaseError as error:
+        if error.sqlite_errorcode in (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_NOTADB):
+            return False  # without our tables, or no database: somebody else's
+        raise OSError(f"a database that cannot be read: {error}") from None
+    return True
+
+
 def _connect(database: Path) -> sqlite3.Connection:
     # A copy without its -wal file, or one in a directory that is read-only, opens only as immutable.
     modes = ("mode=ro", "mode=ro&immutable=1")
@@ -141,6 +154,7 @@ def sessions_of(database: Path) -> list[str]:
 def _read_database(database: Path, session: str | None) -> Iterator[Record]:
     session = session or _only(sessions_of(database), database)
     with closing(_connect(database)) as connection:
+        connection.execute("begin")  # one moment of it, while OpenCode goes on
         family = connection.execute(
             "with recursive family(id) as (select ? union select session.id from session join family on session.parent_id = family.id)"
             " select session.* from session join family using (id) order by time_created",

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Raw
 
 from onetape import tape
-from onetape.agents.agent import Histories
+from onetape.agents.agent import Histories, end_of, lines_of
 from onetape.errors import Refused, Unparsed
 from onetape.tape import Head, Record
 
@@ -30,11 +30,8 @@ class SessionFiles(Histories):
 
     def recognises(self, path: Path) -> bool:
         file, _ = _split(path)
-        try:
-            with file.open("rb") as lines:
-                return _is_header(_native(lines.readline(1 << 16)))
-        except OSError:
-            return False
+        with file.open("rb") as lines:
+            return _is_header(_native(lines.readline(1 << 16)))
 
     def branches(self, path: Path) -> list[str]:
         """The last entries of all branches, in the order of the file: the last is the active one."""
@@ -43,9 +40,9 @@ class SessionFiles(Histories):
         active = entries[-1][0] if entries else None
         return [id for id, _ in entries if id not in parents and id != active] + ([active] if active else [])
 
-    def read(self, path: Path) -> Iterator[Record]:
+    def read(self, path: Path, *, growing: bool = False) -> Iterator[Record]:
         file, leaf = _split(path)
-        lines = list(_lines(file))
+        lines = list(_lines(file, growing))
         header = lines[0][1] if lines else {}
         if not _is_header(header):
             raise Refused(f"{file} is no session of Pi's: it does not begin with a session header")
@@ -54,7 +51,9 @@ class SessionFiles(Histories):
         if leaf is not None and leaf not in alive:
             raise Refused(f"{file} has no entry {leaf}; its branches end at: {', '.join(self.branches(file))}")
         started = _seconds(header.get("timestamp"))
-        yield tape.record(0.0, "head", Head(agent="pi", dialect="session", cwd=header.get("cwd"), started=header.get("timestamp")))
+        session_id = "sess_" + tape.hash_of(header["id"].encode())[:16]
+        head = Head(agent="pi", dialect="session", cwd=header.get("cwd"), started=header.get("timestamp"), session_id=session_id)
+        yield tape.record(0.0, "head", head)
         t = 0.0
         for line, entry in lines:
             t = max(t, _seconds(entry.get("timestamp"), started) - started)
@@ -71,11 +70,9 @@ def _split(path: Path) -> tuple[Path, str | None]:
     return (path.with_name(name), leaf) if hash and name else (path, None)
 
 
-def _lines(path: Path) -> Iterator[tuple[bytes, dict[str, Any]]]:
-    with path.open("rb") as file:
-        for line in tape.lines(file):
-            if line.strip():
-                yield line, _native(line)
+def _lines(path: Path, growing: bool = False) -> Iterator[tuple[bytes, dict[str, Any]]]:
+    for line in lines_of(path, end_of(path, growing=growing)):
+        yield line, _native(line)
 
 
 def _native(line: bytes) -> dict[str, Any]:
