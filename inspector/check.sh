@@ -8,6 +8,11 @@ missing() {
 	test "${CI:-}" != true
 }
 
+# A new machine's lists of packages may be empty or old.
+install_chromium() {
+	apt-get install -y -qq chromium >/dev/null 2>&1 || { apt-get update -qq >/dev/null && apt-get install -y -qq chromium >/dev/null; }
+}
+
 if command -v npm >/dev/null; then
 	test -d node_modules || npm ci --silent --no-progress
 	npm run --silent check
@@ -17,6 +22,6 @@ else
 fi
 
 if ! command -v chromium >/dev/null && ! command -v google-chrome >/dev/null; then
-	{ command -v apt-get >/dev/null && test "$(id -u)" = 0 && echo "installing chromium (apt-get)" && apt-get install -y -qq chromium >/dev/null; } ||
+	{ command -v apt-get >/dev/null && test "$(id -u)" = 0 && echo "installing chromium (apt-get)" && install_chromium; } ||
 		missing "the browser tests are skipped: install chromium to run them"
 fi

@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-PATIENCE = 30.0
-"""Seconds after which a test that waits has failed."""
+from patience import PATIENCE
 
 
 class Daemon:

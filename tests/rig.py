@@ -17,10 +17,9 @@ import onetape
 from onetape import promises
 from onetape.drivers.census import everyone
 from onetape.stores.store import Store, events
+from patience import PATIENCE
 
 TOKEN = "a token for rigs"
-PATIENCE = 30.0
-"""Seconds after which whoever waits has failed."""
 START = [sys.executable, "-m", "onetape", "server", "--log-level", "warning"]
 
 

@@ -18,10 +18,9 @@ from onetape.server.security import Policy
 from onetape.server.sse import Connection
 from onetape.sessions import Sessions
 from onetape.stores.memory import Memory
+from patience import PATIENCE
 
 TOKEN = "a token for tests"
-PATIENCE = 20.0
-"""Seconds after which a test that waits has failed."""
 
 
 class Served:

@@ -1,5 +1,7 @@
 """Values that a JSON Schema allows, for translators that must read every shape an agent has published."""
 
+from collections.abc import Callable
+from random import Random
 from typing import Any
 
 
@@ -42,5 +44,51 @@ def _simple(shape: dict[str, Any], named: dict[str, Any], full: bool) -> Any:
             return 1
         case "boolean":
             return True
+        case _:
+            return None
+
+
+TEXTS = ("", "x", "eA==", "/a/b c.txt", "data:image/png;base64,eA==", "data:image/png;base64,x", "@@ -1 +1 @@\n-a\n+b\n")
+NUMBERS = (0, 1, 7, 2**53 - 1)
+
+
+def drawn(shape: Any, named: dict[str, Any], dice: Random, depth: int = 0) -> Any:
+    """Any value that a schema allows, odd ones among them: empty texts, what says that it is base64 and is not, numbers too large."""
+
+    def inner(inside: Any) -> Any:
+        return drawn(inside, named, dice, depth + 1)
+
+    if shape is True or not shape:
+        return dice.choice([None, 1, "x", {}, [], {"a": 1}])
+    if "$ref" in shape:
+        return inner(named[shape["$ref"].rpartition("/")[2]])
+    if "enum" in shape:
+        return dice.choice(shape["enum"])
+    alternatives = shape.get("oneOf") or shape.get("anyOf")
+    base = inner(dice.choice(alternatives)) if alternatives else {}
+    for part in shape.get("allOf", ()):
+        told = inner(part)
+        base = {**base, **told} if isinstance(told, dict) else told
+    kind = shape.get("type")
+    kind = dice.choice(kind) if isinstance(kind, list) else kind
+    if not isinstance(base, dict) or (kind is None and "properties" not in shape):
+        return base
+    if kind not in (None, "object"):
+        return _plain(kind, shape, inner, dice, depth)
+    wanted = shape.get("required", ())
+    fields = {name: inside for name, inside in shape.get("properties", {}).items() if name in wanted or (depth < 9 and dice.random() < 0.5)}
+    return {name: inner(inside) for name, inside in fields.items()} | base
+
+
+def _plain(kind: str, shape: dict[str, Any], inner: Callable[[Any], Any], dice: Random, depth: int) -> Any:
+    match kind:
+        case "array":
+            return [inner(shape.get("items", True)) for _ in range(dice.randint(0, 2) if depth < 9 else 0)]
+        case "string":
+            return dice.choice(TEXTS)
+        case "integer" | "number":
+            return dice.choice(NUMBERS)
+        case "boolean":
+            return dice.random() < 0.5
         case _:
             return None

@@ -25,11 +25,9 @@ from onetape.commands import Command
 from onetape.schema import Event, type_of
 from onetape.tape import Head
 from onetape.translator import Send
+from patience import PATIENCE
 from rehearsal import SESSION, Rehearsal
 from scripted import Model
-
-LIMIT = 30.0
-
 
 # --- what tests of every agent say ------------------------------------------
 
@@ -153,7 +151,7 @@ class Stage(Rehearsal):
 
     def _hear(self) -> bool:
         """One more line; False at the end."""
-        dir, line = self._said.get(timeout=LIMIT)
+        dir, line = self._said.get(timeout=PATIENCE)
         if dir == "recv":
             self.heard(line)
         elif dir == "stderr":
@@ -192,7 +190,7 @@ class Stage(Rehearsal):
             self._process.send_signal(stop)
         while self._hear():
             pass
-        self.take("exit", self._process.wait(LIMIT))
+        self.take("exit", self._process.wait(PATIENCE))
         self.finish()
         self.verify()
         assert self.unheard == []
@@ -204,7 +202,7 @@ class Stage(Rehearsal):
         if self._process.poll() is None:
             os.killpg(self._process.pid, signal.SIGKILL)
         for reader in self._readers:
-            reader.join(LIMIT)
+            reader.join(PATIENCE)
         with self._process:  # closes its pipes
             pass
         shutil.rmtree(self.place, ignore_errors=True)

@@ -14,7 +14,8 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import Self
 
-PATIENCE = 30.0
+from patience import PATIENCE
+
 CTRL_C, CTRL_D = "\x03", "\x04"
 _ESCAPES = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
 

@@ -19,8 +19,9 @@ from onetape.agents.agent import LaunchOptions
 from onetape.agents.amp import AGENT
 from onetape.commands import Attachment, Interrupt, ReplyPermission, SendMessage
 from onetape.schema import Event
+from patience import PATIENCE
 from scripted import SILENCE, Call, Model
-from stage import LIMIT, Stage, a, items, outputs, staging, texts, verdicts
+from stage import Stage, a, items, outputs, staging, texts, verdicts
 
 pytestmark = pytest.mark.lab
 PIXEL = bytes.fromhex(
@@ -163,7 +164,7 @@ def test_interrupt_in_mid_answer(start: Any) -> None:
     """This build ends with code 1 and words of an error then, which is none."""
     stage, model = start(["Words and then nothing", SILENCE])
     stage.do(SendMessage("go"))
-    assert model.is_silent.wait(LIMIT)  # Amp tells nothing of an answer before it is whole
+    assert model.is_silent.wait(PATIENCE)  # Amp tells nothing of an answer before it is whole
     stage.do(Interrupt())
     events = stage.end()
     assert how_turns_ended(events) == ["interrupted"]

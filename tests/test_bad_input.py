@@ -8,6 +8,8 @@ import pytest
 import onetape
 from onetape import schema
 from onetape.agents import registry
+from onetape.transcribe import recognise
+from recordings import CAPTURES
 from rehearsal import broken
 
 DEEP = b'{"type":"x","deep":' + b"[" * 2000 + b"]" * 2000 + b"}"
@@ -89,6 +91,16 @@ def test_what_editors_do_to_files(disguise) -> None:  # type: ignore[no-untyped-
     assert strange(plain) == 0
 
 
+@pytest.mark.parametrize(
+    ("t", "time"), [(b"1e999", "9999-12-31T23:59:59.999Z"), (b"-1e999", "1970-01-01T00:00:00.000Z"), (b"9" * 400, None)],
+)  # fmt: skip
+def test_a_time_that_no_clock_shows(t: bytes, time: str | None) -> None:
+    """It is shown as far as clocks go; a number that nobody can read at all makes the line no record, and it is kept."""
+    events = list(onetape.transcribe(b'{"t":0,"dir":"note","payload":1}\n{"t":%s,"dir":"recv","payload":{"type":"novel"}}\n' % t, "mock"))
+    assert broken(events) == [] and strange(events) == 1
+    assert time is None or events[-1].time == time
+
+
 def test_nothing_is_no_transcript() -> None:
     assert list(onetape.transcribe(b"", "mock")) == []
     assert list(onetape.transcribe(b"\n \n", "mock")) == []
@@ -128,3 +140,10 @@ def test_an_id_that_is_no_text_is_unparsed(name: str, value: object) -> None:
     events = list(onetape.transcribe(b"".join(lines), "mock"))
     assert broken(events, bare=True) == []
     assert any(isinstance(event, schema.AgentUnparsed) for event in events)
+
+
+@pytest.mark.parametrize("agent", registry.names())
+def test_no_recording_is_taken_for_another_agents(agent: str) -> None:
+    for file in sorted((CAPTURES / agent).rglob("*.jsonl")):
+        whose = recognise(file.read_bytes())
+        assert whose is None or whose.name == agent, file  # none: a process that died before it said anything of its own

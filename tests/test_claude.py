@@ -155,6 +155,12 @@ def test_a_known_type_without_its_fields_is_unparsed(native: dict[str, Any]) -> 
     assert unknown(events) == []
 
 
+def test_tokens_that_nobody_can_count_are_unparsed() -> None:
+    result = b'{"type":"result","subtype":"success","is_error":false,"modelUsage":{"m":{"inputTokens":1e999}}}\n'
+    events = list(transcribe([result], AGENT, dialect="stream-json"))
+    assert len(unparsed(events)) == 1 and broken(events, bare=True) == []
+
+
 @pytest.mark.parametrize("native", [
     {"type": "novelty"}, system("novelty"), wants("novelty"), said({"type": "novelty"}), streamed(type="novelty"), {"kind": "else"}, [1],
 ], ids=str)  # fmt: skip

@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from daemons import PATIENCE, Daemon, daemon
+from daemons import Daemon, daemon
 from onetape import promises, schema
 from onetape.client import Client, calls
 from onetape.info import SessionInfo
+from patience import PATIENCE
 from terminal import CTRL_C, CTRL_D, Terminal
 
 

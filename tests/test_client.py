@@ -15,10 +15,11 @@ import msgspec
 import pytest
 
 import onetape.client
-from daemons import PATIENCE, Daemon, daemon
+from daemons import Daemon, daemon
 from onetape import promises, schema
 from onetape.client import AsyncClient, Client, Failed, Session, Unreachable, calls
 from onetape.client.calls import Answer, Follower
+from patience import PATIENCE
 from twins import without_waiting
 
 HERE = Path(onetape.client.__file__).parent

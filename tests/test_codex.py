@@ -10,6 +10,7 @@ import re
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import msgspec
@@ -22,6 +23,7 @@ from onetape import drafts as d
 from onetape import schema, tape
 from onetape.agents.agent import LaunchOptions
 from onetape.agents.codex import AGENT, asks, items, notices
+from onetape.agents.codex.changes import patch
 from onetape.agents.codex.content import command_line, user_parts
 from onetape.agents.codex.launch import launch, toml
 from onetape.agents.codex.models import models_of
@@ -32,7 +34,7 @@ from onetape.schema import Event
 from onetape.tape import Head, Record
 from onetape.transcribe import transcribe
 from rehearsal import broken
-from shapes import instances
+from shapes import drawn, instances
 
 ROOT = Path(__file__).parent / "captures" / "codex" / "0.169.0"
 CAPTURES = sorted(ROOT.glob("*.jsonl"))
@@ -148,6 +150,20 @@ def test_a_subagent_is_nested_and_ends_no_turn() -> None:
     assert sum(isinstance(event, schema.TurnEnded) for event in events) == 1
 
 
+def test_an_exec_recording_may_begin_in_the_middle() -> None:
+    lines = [record.line + b"\n" for record in records(ROOT / "exec-02-tools.jsonl") if record.dir == "recv"]
+    for begun in range(1, len(lines)):
+        events = list(transcribe(b"".join(lines[begun:]), AGENT))
+        assert (strange(events), broken(events, bare=True)) == ([], [])
+
+
+@pytest.mark.parametrize("given", [["-m", "gpt-5.5"], ["--model=gpt-5.5"], ["-c", 'model="gpt-5.5"'], ["--config=model=gpt-5.5"]])
+def test_exec_is_told_its_model(given: list[str]) -> None:
+    said = [("send", {"argv": ["codex", "exec", "--json", *given, "Hi"]}), ("recv", {"type": "thread.started", "thread_id": "thr_1"})]
+    first = next(transcribe([tape.record(0.0, dir, native) for dir, native in said], AGENT))
+    assert isinstance(first, schema.SessionStarted) and first.data.metadata["model"] == "gpt-5.5"
+
+
 # --- patches ----------------------------------------------------------------
 
 
@@ -178,6 +194,24 @@ def test_patches_apply(source: Path, tmp_path: Path) -> None:
     assert (work / "docs" / "notes.md").read_text() == "first line\nsecond line, edited\n"
     assert not (work / "README.md").exists()
     assert (work / "unicode-é.txt").read_text() == "日本語\n"
+
+
+@pytest.mark.parametrize("name", ["two words.txt", "a\ttab", "a\nline", 'a"quote', "back\\slash", "é"])
+@pytest.mark.parametrize("kind", ["add", "delete", "update", "move", "empty"])
+def test_patches_of_odd_names_apply(name: str, kind: str, tmp_path: Path) -> None:
+    changes = {
+        "add": {"kind": {"type": "add"}, "diff": "one\n"},
+        "empty": {"kind": {"type": "add"}, "diff": ""},
+        "delete": {"kind": {"type": "delete"}, "diff": "one\n"},
+        "update": {"kind": {"type": "update", "move_path": None}, "diff": "@@ -1 +1 @@\n-one\n+two\n"},
+        "move": {"kind": {"type": "update", "move_path": f"/to/{name}"}, "diff": f"\n\nMoved to: /to/{name}"},
+    }
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    if kind not in ("add", "empty"):
+        (tmp_path / name).write_text("one\n")
+    diff = patch([{"path": f"/{name}", **changes[kind]}])
+    assert diff is not None
+    subprocess.run(["git", "apply", "--check", "-"], input=diff.encode(), cwd=tmp_path, check=True)
 
 
 # --- histories --------------------------------------------------------------
@@ -343,6 +377,23 @@ def test_every_shape_of_the_schema_is_read() -> None:
         translator.feed({"id": 1, "result": {"thread": {"id": "eA=="}, "approvalPolicy": "never"}})
         drafts = translator.feed(message)
         assert not [draft for draft in drafts if isinstance(draft, d.Unknown | d.Unreadable)], message
+
+
+SAID = {shape["properties"]["method"]["enum"][0]: shape for of in ("ServerNotification", "ServerRequest") for shape in SCHEMA[of]["oneOf"]}
+
+
+@pytest.mark.parametrize("method", SAID)
+def test_whatever_the_schema_allows_is_read(method: str) -> None:
+    begun = [
+        {"id": 1, "result": {"thread": {"id": "thr_1"}, "approvalPolicy": "never"}},
+        {"method": "turn/started", "params": {"threadId": "thr_1", "turn": {"id": "turn_1"}}},
+    ]
+    for seed in range(40):
+        message = drawn(SAID[method], SCHEMA["definitions"], Random(seed))
+        for thread in {"threadId", "conversationId"} & (message.get("params") or {}).keys():
+            message["params"][thread] = "thr_1"
+        events = list(transcribe(b"".join(json.dumps(said).encode() + b"\n" for said in [*begun, message]), AGENT))
+        assert (strange(events), broken(events, bare=True)) == ([], []), message
 
 
 @given(st.lists(st.tuples(st.sampled_from(SPOKEN), st.sampled_from("abc"), st.sampled_from("xxy")), max_size=60))

@@ -94,6 +94,7 @@ PATCH = "*** Begin Patch\n*** Add File: a b.txt\n+x\n*** Update File: c.py\n@@\n
     [
         ("finder", {"query": "the parser"}, "the parser"),
         ("grep", {"pattern": "TODO"}, "TODO"), ("grep", {"pattern": "x", "path": "src"}, "src"),
+        ("glob", {"filePattern": "**/*.py"}, "**/*.py"),
         ("apply_patch", {"patchText": PATCH}, "a b.txt, c.py"), ("apply_patch", {"input": PATCH}, "a b.txt, c.py"),
         ("apply_patch", {"changes": [{"path": "/p/a", "kind": "add"}]}, "/p/a"), ("apply_patch", {"changes": {"/p/a": {}}}, "/p/a"),
         ("apply_patch", {}, "apply_patch"), ("subagent", {"agent": "scout", "task": "Look around"}, "Look around"),

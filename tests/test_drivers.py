@@ -29,6 +29,7 @@ from onetape.agents.mock import AGENT
 from onetape.drivers import Driver, census, driver_for, end_leftovers, family, process
 from onetape.errors import AgentFailed, Refused
 from onetape.tape import Record
+from patience import PATIENCE
 from rehearsal import broken
 
 Made = Callable[..., Driver]
@@ -83,11 +84,11 @@ def told(records: list[Record]) -> list[tuple[str, bytes]]:
     return [(record.dir, record.line) for record in records]
 
 
-def within(seconds: float, work: Coroutine[Any, Any, Any]) -> Any:
+def within(work: Coroutine[Any, Any, Any]) -> Any:
     """A limit against tests that hang; nothing depends on its length."""
 
     async def limited() -> Any:
-        async with asyncio.timeout(seconds):
+        async with asyncio.timeout(PATIENCE):
             return await work
 
     return asyncio.run(limited())
@@ -113,7 +114,7 @@ def test_a_conversation_with_the_mock(made: Made, tmp_path: Path) -> None:
         await driver.stop()
         return records + await everything(heard)
 
-    records = within(60, talk())
+    records = within(talk())
     assert told(records)[-1] == ("exit", b"0")
     assert [record.t for record in records] == sorted(record.t for record in records)
     events = list(transcribe(b"".join(map(tape.encode, records)), "mock"))
@@ -127,7 +128,7 @@ import os
 for piece in (b'{"a"', b':1}\\n{"b":2}\\r\\n\\n  \\n{"c":"\\xe2\\x80', b'\\xa8"}\\n"string"\\nbabble \\xff\\n', b'{"last":1}'):
     os.write(1, piece)
 """
-    records = within(60, run(made(program)))
+    records = within(run(made(program)))
     assert told(records) == [
         ("recv", b'{"a":1}'), ("recv", b'{"b":2}'), ("recv", '{"c":"\u2028"}'.encode()), ("recv", b'"string"'), ("recv", b"babble \xff"),
         ("recv", b'{"last":1}'), ("exit", b"0"),
@@ -138,7 +139,7 @@ for piece in (b'{"a"', b':1}\\n{"b":2}\\r\\n\\n  \\n{"c":"\\xe2\\x80', b'\\xa8"}
 
 
 def test_a_line_of_ten_megabytes(made: Made) -> None:
-    records = within(60, run(made("print('{\"a\":\"' + 'x' * 10_000_000 + '\"}\\n{}')")))
+    records = within(run(made("print('{\"a\":\"' + 'x' * 10_000_000 + '\"}\\n{}')")))
     assert [len(record.line) for record in records] == [10_000_008, 2, 1]
 
 
@@ -148,7 +149,7 @@ def test_lines_that_come_together_are_one_batch(made: Made) -> None:
         await driver.start()
         return [len(batch) async for batch in driver.heard()]
 
-    assert within(60, batches()) == [1000, 1]
+    assert within(batches()) == [1000, 1]
 
 
 # --- stderr -----------------------------------------------------------------
@@ -156,7 +157,7 @@ def test_lines_that_come_together_are_one_batch(made: Made) -> None:
 
 @pytest.mark.parametrize("lines", [0, 1, 20, 21, 70, 71, 1000])
 def test_stderr_is_bounded(made: Made, wire: str, lines: int) -> None:
-    records = within(60, run(made(f"import os\nfor n in range({lines}): os.write(2, b'line %d\\n' % n)\nraise SystemExit(3)", wire=wire)))
+    records = within(run(made(f"import os\nfor n in range({lines}): os.write(2, b'line %d\\n' % n)\nraise SystemExit(3)", wire=wire)))
     kept = [record.line.decode() for record in records if record.dir == "stderr" and record.note is None]
     every = [f"line {n}" for n in range(lines)]
     assert kept == (every if lines <= 70 else every[:20] + every[-50:])
@@ -169,13 +170,13 @@ def test_stderr_is_bounded(made: Made, wire: str, lines: int) -> None:
 
 
 def test_a_line_on_stderr_is_bounded_too(made: Made) -> None:
-    records = within(60, run(made("import os; os.write(2, b'\\xc3\\xa4' * 100_000 + b'\\nnext')")))
+    records = within(run(made("import os; os.write(2, b'\\xc3\\xa4' * 100_000 + b'\\nnext')")))
     assert [len(record.line) for record in records] == [1 << 16, 4, 1]
     assert records[0].encoding is None, "it is cut between two characters"
 
 
 def test_what_a_server_prints_is_a_log(made: Made) -> None:
-    records = within(60, run(made("for n in range(100): print(n)", wire="http")))
+    records = within(run(made("for n in range(100): print(n)", wire="http")))
     assert [record.line for record in records if record.note is None] == [b"%d" % n for n in (*range(20), *range(50, 100), 0)]
     assert {record.stream for record in records[:-1]} == {"log"} and {record.dir for record in records[:-1]} == {"recv"}
     assert [record.note for record in records if record.note] == ["log: 30 lines left out"]
@@ -189,7 +190,7 @@ def test_what_a_server_prints_is_a_log(made: Made) -> None:
 def test_exit_codes(made: Made, wire: str, end: str, code: bytes, has_pidfd: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     if not has_pidfd:
         monkeypatch.delattr(os, "pidfd_open", raising=False)
-    assert told(within(60, run(made(end, wire=wire)))) == [("exit", code)]
+    assert told(within(run(made(end, wire=wire)))) == [("exit", code)]
 
 
 READY = "print('ready', flush=True)\n"
@@ -211,7 +212,7 @@ def test_it_is_asked_politely(made: Made, way: str) -> None:
         await driver.stop()
         return await everything(heard)
 
-    assert told(within(60, ask())) == [("recv", b"bye"), ("exit", b"0")]
+    assert told(within(ask())) == [("recv", b"bye"), ("exit", b"0")]
 
 
 @pytest.mark.parametrize("program", ["signal.signal(15, signal.SIG_IGN)", "pass"])
@@ -228,7 +229,7 @@ def test_who_does_not_listen_is_ended(made: Made, wire: str, program: str, monke
         return await everything(heard)
 
     code = {"pass": (b"-2", b"1")}.get(program, (b"-9",))  # Python dies of SIGINT with a traceback
-    assert told(within(60, end()))[-1][1] in code
+    assert told(within(end()))[-1][1] in code
 
 
 def test_it_may_be_stopped_before_anybody_listens(made: Made, wire: str) -> None:
@@ -240,7 +241,7 @@ def test_it_may_be_stopped_before_anybody_listens(made: Made, wire: str) -> None
         assert driver.pid is not None and not lives(driver.pid)
         return await everything(driver.heard())
 
-    assert told(within(60, end()))[-1] == ("exit", b"-15")
+    assert told(within(end()))[-1] == ("exit", b"-15")
 
 
 # How tools hide: in a session of their own, without our mark, as orphans, in a group of their own; deaf to SIGTERM, and holding stdout.
@@ -276,7 +277,7 @@ def test_hidden_children_are_ended(made: Made, hiding: str, how: str, monkeypatc
         assert (await everything(heard))[-1].dir == "exit"
         return child
 
-    assert not lives(within(60, end()))
+    assert not lives(within(end()))
 
 
 def test_leftovers_of_a_dead_daemon_are_ended(tmp_path: Path) -> None:
@@ -287,7 +288,7 @@ def test_leftovers_of_a_dead_daemon_are_ended(tmp_path: Path) -> None:
         await end_leftovers("of-the-dead")
         return await left.wait()
 
-    assert within(60, end()) == -15
+    assert within(end()) == -15
 
 
 def test_processes_are_found_without_proc(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -313,7 +314,7 @@ def test_many_share_a_count_that_begins_after_they_asked(monkeypatch: pytest.Mon
         assert await asyncio.gather(*(counting.take() for _ in range(50))) == [[1]] * 50
         assert await counting.take() == [2]
 
-    within(60, ask())
+    within(ask())
 
 
 # --- backpressure, and saying things ----------------------------------------
@@ -349,7 +350,7 @@ def test_a_flood_waits_until_it_is_asked_for(made: Made) -> None:
         await driver.stop()
         await everything(heard)
 
-    within(60, watch())
+    within(watch())
 
 
 def test_a_long_message_to_an_agent_that_is_busy_talking(made: Made) -> None:
@@ -365,7 +366,7 @@ print(len(sys.stdin.readline()))
         await driver.send({"text": "x" * 5_000_000})  # returns, though the agent reads nothing before it is heard
         return await everything(driver.heard())
 
-    assert told(within(60, talk()))[-2:] == [("recv", b"5000012"), ("exit", b"0")]
+    assert told(within(talk()))[-2:] == [("recv", b"5000012"), ("exit", b"0")]
 
 
 def test_the_dead_cannot_be_spoken_to(made: Made, wire: str) -> None:
@@ -377,7 +378,7 @@ def test_the_dead_cannot_be_spoken_to(made: Made, wire: str) -> None:
             with pytest.raises(AgentFailed, match="has ended, with exit code 5"):
                 await driver.send(message)
 
-    within(60, talk())
+    within(talk())
 
 
 def test_who_closed_its_ears_is_told_nothing(made: Made) -> None:
@@ -391,7 +392,7 @@ def test_who_closed_its_ears_is_told_nothing(made: Made) -> None:
         await driver.stop()
         await everything(heard)
 
-    within(60, talk())
+    within(talk())
 
 
 def test_a_signal_goes_to_the_process_alone(made: Made) -> None:
@@ -414,7 +415,7 @@ while True: signal.pause()
         assert told([await driver.send({"signal": "USR1"})]) == [("send", b'{"signal":"USR1"}')]
         return await everything(heard)
 
-    assert told(within(60, talk())) == [("recv", b"(0, 0)"), ("exit", b"0")]
+    assert told(within(talk())) == [("recv", b"(0, 0)"), ("exit", b"0")]
 
 
 # --- starts -----------------------------------------------------------------
@@ -436,14 +437,14 @@ def test_why_it_cannot_be_started(made: Made, tmp_path: Path, wire: str, script:
         program.chmod(mode)
     driver = made(Launch([str(program), "{port}"], str(tmp_path), wire=wire, files={"a": "b"}))  # type: ignore[arg-type]
     with pytest.raises(AgentFailed) as failed:
-        within(60, driver.start())
+        within(driver.start())
     assert str(failed.value) == f"cannot start {program}: {why}"
     assert not (tmp_path / "private").exists()
 
 
 def test_a_directory_that_is_not_there(made: Made, tmp_path: Path) -> None:
     with pytest.raises(AgentFailed, match="there is no directory /nowhere"):
-        within(60, made(Launch(["true"], "/nowhere")).start())
+        within(made(Launch(["true"], "/nowhere")).start())
 
 
 PREPARED = """
@@ -460,7 +461,7 @@ def test_placeholders_and_private_files(made: Made, tmp_path: Path) -> None:
         [sys.executable, "-c", PREPARED, "{secret}", "{other}", "{port}", "{dir}"], str(tmp_path),
         env={"WHERE": "{dir}/{port}", "SECRET": "{secret}"}, files={"run": "#!/bin/sh\n{secret}", "set.json": '{"dir": "{dir}"}'},
     )  # fmt: skip
-    records = within(60, run(made(launch)))
+    records = within(run(made(launch)))
     (arguments, where, secret, mode, files) = records[0].native()
     private = tmp_path / "private"
     assert arguments[:2] == ["{secret}", "{other}"], "no secret where everybody can read it"
@@ -497,7 +498,7 @@ def test_requests_and_events(made: Made, tmp_path: Path) -> None:
         await driver.stop()
         return [record.native() for record in sent], records + await everything(heard)
 
-    sent, records = within(60, talk())
+    sent, records = within(talk())
     assert sent == [
         request("GET", "/event") | {"status": 200, "response": None},
         request("POST", "/echo", {"a": 1}) | {"status": 200, "response": {"method": "POST", "body": {"a": 1}}},
@@ -521,7 +522,7 @@ def test_the_login_is_needed(made: Made, tmp_path: Path) -> None:
         await everything(driver.heard())
         return answer.native()
 
-    assert within(60, talk())["status"] == 401
+    assert within(talk())["status"] == 401
 
 
 def test_a_stream_that_breaks_off_ends_the_agent(made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -534,7 +535,7 @@ def test_a_stream_that_breaks_off_ends_the_agent(made: Made, tmp_path: Path, mon
         await driver.send(request("POST", "/break"))
         return await everything(driver.heard())
 
-    records = within(60, talk())
+    records = within(talk())
     assert told(records)[-2:] == [("stderr", b"onetape: its event stream broke off while it was still running"), ("exit", b"-9")]
     assert b"server.connected" in b"".join(record.line for record in records)
 
@@ -548,7 +549,7 @@ def test_a_server_that_dies_in_mid_request(made: Made, tmp_path: Path) -> None:
             await driver.send(request("POST", "/exit", 9))
         return await everything(driver.heard())
 
-    records = within(60, talk())
+    records = within(talk())
     assert told(records)[-1] == ("exit", b"9") and b"server.connected" in b"".join(record.line for record in records)
 
 
@@ -556,7 +557,7 @@ def test_a_server_that_dies_in_mid_request(made: Made, tmp_path: Path) -> None:
 def test_a_server_that_never_listens(made: Made, tmp_path: Path, program: str, why: str) -> None:
     driver = made(Launch([sys.executable, "-c", program], str(tmp_path), wire="http"))
     with pytest.raises(AgentFailed, match=f"ended before it listened: {why}"):
-        within(60, driver.start())
+        within(driver.start())
     assert not (tmp_path / "private").exists()
 
 
@@ -576,7 +577,7 @@ else:
 """
     driver = made(Launch([sys.executable, "-c", program, "{port}"], str(tmp_path), wire="http"))
     monkeypatch.setattr("onetape.drivers.http.QUIET_SECONDS", 60.0)
-    assert [record.dir for record in within(60, run(driver))] == ["recv", "exit"]
+    assert [record.dir for record in within(run(driver))] == ["recv", "exit"]
 
 
 def test_a_server_that_must_not_be_knocked_at(made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -589,14 +590,14 @@ def test_a_server_that_must_not_be_knocked_at(made: Made, tmp_path: Path, monkey
         await driver.stop()
         return await everything(driver.heard())
 
-    assert told(within(60, talk())) == [("recv", b"up and listening"), ("exit", b"-15")]
+    assert told(within(talk())) == [("recv", b"up and listening"), ("exit", b"-15")]
 
 
 def test_patience_with_a_server_has_an_end(made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("onetape.drivers.http.START_SECONDS", 0.0)
     driver = made(Launch(["sleep", "600"], str(tmp_path), wire="http", stop="SIGTERM"))
     with pytest.raises(AgentFailed, match="sleep did not listen on port"):
-        within(60, driver.start())
+        within(driver.start())
     assert driver.pid is not None and not lives(driver.pid)
 
 
@@ -649,7 +650,7 @@ def test_a_helper_is_answered(made: Made, tmp_path: Path, answer: dict[str, Any]
         await driver.stop()
         return records + await everything(heard)
 
-    records = within(60, talk())
+    records = within(talk())
     assert records[0].native() == outcome and told(records)[1:] == [("exit", b"0")]
 
 
@@ -665,7 +666,7 @@ def test_a_helper_that_hangs_up_has_withdrawn_its_question(made: Made, tmp_path:
         await everything(heard)
         return question, [record.native() for record in records if b"closed" in record.line]
 
-    question, closed = within(60, talk())
+    question, closed = within(talk())
     assert closed == [{"channel": "delegate", "id": question["id"], "closed": True}]
 
 
@@ -690,7 +691,7 @@ def test_a_helper_whose_session_is_gone_rejects(made: Made, tmp_path: Path) -> N
         assert not address.exists()
         return list(zip([helper.returncode, late.returncode], outcomes, strict=True))
 
-    (open_code, open_words), (late_code, late_words) = within(60, talk())
+    (open_code, open_words), (late_code, late_words) = within(talk())
     assert (open_code, late_code) == (2, 2)
     assert b"nobody could be asked: the session is gone" in open_words and b"No such file" in late_words
 
@@ -708,5 +709,5 @@ def test_what_is_no_question_is_heard_and_not_answered(made: Made, tmp_path: Pat
         await driver.stop()
         return records + await everything(heard), rest
 
-    records, rest = within(60, talk())
+    records, rest = within(talk())
     assert (told(records), rest) == ([("recv", b"babble"), ("exit", b"0")], b"")

@@ -215,6 +215,11 @@ def test_every_word_ends_its_turn_well(word: str) -> None:
     assert ("agent.unparsed" in story(events)) == (word == "unparsed")
 
 
+@pytest.mark.parametrize("text", ["big 3", "big\t3", " big 3 ", "big\n3"])
+def test_a_word_ends_at_any_blank(text: str) -> None:
+    assert "message/assistant completed: tape wire turn" in story(rehearse(text))
+
+
 def test_help_names_every_word() -> None:
     (told,) = [told for told in story(rehearse("help")) if told.startswith("message/assistant")]
     assert re.findall(r"^(\w+)  ", told, re.MULTILINE) == list(SCRIPTS)

@@ -30,6 +30,7 @@ from onetape.errors import Refused
 from onetape.schema import Event
 from onetape.tape import Head, Record
 from onetape.transcribe import transcribe
+from patience import PATIENCE
 from rehearsal import broken
 from shapes import instances
 
@@ -132,6 +133,20 @@ def test_the_other_streams_say_the_same(capture: str) -> None:
     assert len(said[0]) > 10 and said[0] == said[1] == said[2]
 
 
+def test_a_first_line_that_cannot_be_read_tells_whose_it_is() -> None:
+    part = {"id": "p", "messageID": "m", "sessionID": "ses_1", "type": "tool", "tool": "bash", "callID": "c", "state": {"status": "new"}}
+    printed = [{"type": kind, "sessionID": "ses_1", "part": part} for kind in ("tool_use", "step_start")]
+    heard = [
+        {"type": "message.updated", "properties": {"sessionID": "ses_1", "info": {"id": "m", "sessionID": "ses_1", "role": "nobody"}}},
+        {"type": "message.part.updated", "properties": {"sessionID": "ses_1", "part": part}},
+        {"type": "session.deleted", "properties": {"sessionID": "ses_1", "info": {"id": "ses_1"}}},
+    ]
+    for lines, dialect, unread in ((printed, "run", 1), (heard, "serve", 2)):
+        events = list(transcribe(_lines(lines), AGENT, dialect=dialect))
+        assert sum(isinstance(event, schema.AgentUnparsed) for event in events) == unread
+        assert events[-1].native_session_id == "ses_1"
+
+
 def _lines(events: list[Any]) -> bytes:
     return b"".join(json.dumps(event).encode() + b"\n" for event in events)
 
@@ -216,6 +231,18 @@ def test_a_refused_prompt_is_one_error(is_late: bool) -> None:
     told = [event.data.message for event in transcribe(iter(taped), AGENT) if isinstance(event, schema.Error)]
     model = "Model not found: fake/nope." if is_late else "Unexpected server error. Check server logs for details."
     assert told == ["no", 'Agent not found: "nobody". Available agents: build, explore, general, plan', model]
+
+
+@pytest.mark.parametrize("capture", ["more-refused.serve", "07-permission-once.serve", "09-permission-denied.serve"])
+def test_a_directory_in_the_paths_changes_nothing(capture: str) -> None:
+    """A client may say with each request which project it is about (capture 41)."""
+    taped = records(ROOT / f"{capture}.jsonl")
+    sent = [{**record.native(), "path": f"{record.native()['path']}?directory=/workspace/demo"} for record in taped if record.dir == "send"]
+    directed = [tape.record(record.t, "send", sent.pop(0)) if record.dir == "send" else record for record in taped]
+    told = [list(map(onetape.to_json, transcribe(iter(tape), AGENT, session_id="sess_1"))) for tape in (taped, directed)]
+    assert len(told[0]) > 10 and told[0] == told[1]
+    unseen = list(transcribe(iter(records(ROOT / "41-directory-routing.serve.jsonl")), AGENT))
+    assert unseen[-1].native_session_id == "ses_e12e8f3f7ffetRYcxn0h6cJqPc"
 
 
 def test_an_image_sent_as_a_file_is_the_users() -> None:
@@ -332,7 +359,7 @@ UNPUBLISHED = {"server.heartbeat", "sync"}
 
 def test_all_names_of_the_schema_are_known() -> None:
     assert types_in(SCHEMA["Event"], SCHEMA) == known_events() - UNPUBLISHED
-    assert types_in(SCHEMA["Part"], SCHEMA) == wire.PARTS
+    assert types_in(SCHEMA["Part"], SCHEMA) == wire.PARTS.keys()
 
 
 @contextmanager
@@ -351,11 +378,11 @@ def served(opencode: Path, tmp_path: Path) -> Iterator[str]:
 @pytest.mark.lab
 def test_all_names_of_the_installed_opencode_are_known(tmp_path: Path, installed: Callable[[str], Path]) -> None:
     """Fails when a new version says something new."""
-    with served(installed("opencode"), tmp_path) as address, urllib.request.urlopen(f"{address}/doc", timeout=30) as answer:
+    with served(installed("opencode"), tmp_path) as address, urllib.request.urlopen(f"{address}/doc", timeout=PATIENCE) as answer:
         named = json.load(answer)["components"]["schemas"]
     assert types_in(named["Event"], named) | types_in(named["V2Event"], named) <= known_events()
     assert types_in(named["GlobalEvent"]["properties"]["payload"], named) <= known_events()
-    assert types_in(named["Part"], named) <= wire.PARTS
+    assert types_in(named["Part"], named) <= wire.PARTS.keys()
 
 
 def told(kind: str, **properties: Any) -> dict[str, Any]:

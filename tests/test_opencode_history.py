@@ -234,6 +234,32 @@ def test_the_whole_export_in_one_line(tmp_path: Path) -> None:
     assert said(events) == said(transcribe(READER.read(export_of("05-write-edit")), AGENT))
 
 
+@pytest.mark.parametrize("in_one_line", [False, True])
+@pytest.mark.parametrize(("field", "value", "error"), [
+    ("state", {"status": "completed"}, "a tool's state 'completed' without the fields it must have"), ("callID", 7, "'callID' is no text"),
+])  # fmt: skip
+def test_a_record_that_cannot_be_read_takes_no_others_with_it(in_one_line: bool, field: str, value: Any, error: str) -> None:
+    """Neither the prompt that was held back until it came, nor the rest of a document in one line."""
+    document = json.loads(export_of("05-write-edit").read_text())
+    whole = list(transcribe(_lines(document, in_one_line), AGENT, dialect="export"))
+    spoiled = next(part for message in document["messages"] for part in message["parts"] if part["type"] == "tool")
+    spoiled[field] = value
+    document["messages"][1]["parts"] = [spoiled]
+    events = list(transcribe(_lines(document, in_one_line), AGENT, dialect="export"))
+    assert [event.data.error for event in events if isinstance(event, schema.AgentUnparsed)] == [error]
+    assert prompts(events) == prompts(whole) != []
+    assert isinstance(events[-1], schema.TurnEnded)
+
+
+def prompts(events: list[Event]) -> list[Any]:
+    return [event.data.item.content for event in events if isinstance(event, schema.ItemCompleted) and event.data.item.role == "user"]
+
+
+def _lines(document: dict[str, Any], in_one_line: bool) -> bytes:
+    records = [document["info"], *(record for message in document["messages"] for record in (message["info"], *message["parts"]))]
+    return b"".join(json.dumps(record).encode() + b"\n" for record in ([document] if in_one_line else records))
+
+
 def test_where_histories_lie(tmp_path: Path) -> None:
     data = tmp_path / ".local" / "share" / "opencode"
     data.mkdir(parents=True)

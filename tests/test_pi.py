@@ -22,6 +22,8 @@ from onetape.errors import Refused
 from onetape.schema import Event, type_of
 from onetape.tape import Record
 from onetape.transcribe import transcribe
+from pi_types import FILE
+from pi_types import WIRE as PUBLISHED
 from rehearsal import broken
 
 CAPTURES = Path(__file__).parent / "captures" / "pi"
@@ -69,6 +71,23 @@ def test_a_recording(file: Path, is_bare: bool) -> None:
     assert warned == (["delta_mismatch"] if file.stem == CONTRADICTS_ITSELF else [])
     if records:
         assert type_of(events[0]) == "session.started" and type_of(events[-1]) == "session.ended"
+
+
+# --- the published types ----------------------------------------------------
+
+
+@pytest.mark.parametrize(("dialect", "natives"), [("rpc", PUBLISHED), ("json", PUBLISHED), ("session", FILE)])
+def test_every_published_type_is_known(dialect: str, natives: list[Any]) -> None:
+    # together, and each alone: whoever tunes in late hears any of them first
+    for told in [natives, *([native] for native in natives)]:
+        lines = [json.dumps(native).encode() + b"\n" for native in told]
+        events = list(transcribe(lines, "pi", dialect=dialect))
+        assert not items(events, "unknown"), told
+        assert all(type_of(event) != "agent.unparsed" for event in events), told
+        assert broken(events, bare=True) == [], told
+
+
+# --- what is said -----------------------------------------------------------
 
 
 @pytest.mark.parametrize("file", [file for file in WIRE if any(record.dir == "send" for record in records_of(file))], ids=name_of)

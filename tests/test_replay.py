@@ -19,7 +19,8 @@ from onetape.client import Client
 from onetape.replay import Pace, Replay, recording
 from onetape.schema import Event
 from onetape.server.faults import Faults
-from serving import PATIENCE, TOKEN, Served, served
+from patience import PATIENCE
+from serving import TOKEN, Served, served
 
 CAPTURES = Path(__file__).parent / "captures"
 ASKING = CAPTURES / "claude" / "2.1.326" / "07-permission-once.jsonl"

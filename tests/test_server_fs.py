@@ -19,7 +19,8 @@ from onetape.errors import Forbidden, Refused
 from onetape.server import fs
 from onetape.server import jail as jails
 from onetape.server.jail import Jail
-from serving import PATIENCE, TOKEN, Served, served
+from patience import PATIENCE
+from serving import TOKEN, Served, served
 from test_server import check_problem
 
 

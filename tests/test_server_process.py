@@ -15,8 +15,7 @@ import pytest
 from onetape.cli.main import app
 from onetape.errors import Conflict, Refused
 from onetape.server import logs, running
-
-PATIENCE = 20.0
+from patience import PATIENCE
 
 
 class Process:
@@ -30,9 +29,9 @@ class Process:
         self.url = self.lines[0].split()[-1]
 
     def end(self, number: int = signal.SIGTERM) -> str:
-        """Its last words; fails if it takes longer than it may."""
+        """Its last words."""
         self.process.send_signal(number)
-        _, errors = self.process.communicate(timeout=5)
+        _, errors = self.process.communicate(timeout=PATIENCE)
         return errors
 
 

@@ -10,7 +10,8 @@ import httpx
 import pytest
 
 from onetape.server import sse
-from serving import PATIENCE, TOKEN, Served, frames, served
+from patience import PATIENCE
+from serving import TOKEN, Served, frames, served
 
 
 @pytest.fixture(scope="module")

@@ -21,6 +21,7 @@ from onetape.stores.memory import Memory
 from onetape.stores.sqlite import Sqlite
 from onetape.stores.store import Batch, Store, events
 from onetape.summary import Summary
+from patience import PATIENCE
 
 Scenario = Callable[[Sessions], Awaitable[None]]
 
@@ -33,7 +34,7 @@ def run(scenario: Scenario, store: Store | None = None, tmp_path: Path | None = 
         sessions = Sessions(kept, root=tmp_path)
         await sessions.start()
         try:
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(PATIENCE):
                 await scenario(sessions)
         finally:
             await sessions.close()

@@ -19,8 +19,11 @@ class Clock:
         return self.text
 
     def _format(self, t: float) -> str:
-        # Whole microseconds first: 1.0005 s is 1000.4999… ms as a float, and would be rounded down.
-        total = max(0, min(_LAST, (self._base + round(t * 1e6) + 500) // 1000))
+        try:
+            # Whole microseconds first: 1.0005 s is 1000.4999… ms as a float, and would be rounded down.
+            total = max(0, min(_LAST, (self._base + round(t * 1e6) + 500) // 1000))
+        except OverflowError:  # a stranger's tape may say 1e999
+            total = _LAST if t > 0 else 0
         second, millisecond = divmod(total, 1000)
         if second != self._second:
             self._second = second

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 NOWHERE = "/dev/null"
+_ODD = re.compile(r'[\x00-\x1f\x7f"\\]')
+_ESCAPES = {code: f"\\{code:03o}" for code in [*range(32), 127, *map(ord, '"\\')]}
 _NO_NEWLINE = "\\ No newline at end of file"
 
 
@@ -52,16 +54,22 @@ def _lines(text: str) -> list[str]:
 
 
 def _headed(old: str, new: str, hunks: list[str]) -> str:
-    return f"--- {old}\n+++ {new}\n" + "".join(hunks)
+    return f"--- {_quoted(old)}\n+++ {_quoted(new)}\n" + "".join(hunks)
 
 
 def _hunkless(old: str, new: str, *lines: str) -> str:
     """A change without hunks has no ---/+++ form that git takes: its own extended header says it."""
-    return "".join(f"{line}\n" for line in (f"diff --git a/{_relative(old)} b/{_relative(new)}", *lines))
+    names = [_quoted(f"{side}/{path.lstrip('/')}") for side, path in (("a", old), ("b", new))]
+    return "".join(f"{line}\n" for line in (f"diff --git {' '.join(names)}", *lines))
 
 
 def _relative(path: str) -> str:
-    return path.lstrip("/")
+    return _quoted(path.lstrip("/"))
+
+
+def _quoted(path: str) -> str:
+    """As git writes a name that would not be read whole: a tab ends it, a newline the line."""
+    return f'"{path.translate(_ESCAPES)}"' if _ODD.search(path) else path
 
 
 def _hunk(hunk: Hunk) -> str:

@@ -45,7 +45,7 @@ _TITLES: dict[str, tuple[str, ...]] = {
     "subagent": ("description", "prompt", "task"),
 }
 _PATHS = ("file_path", "filePath", "path", "notebook_path")
-_QUERIES = ("query", "pattern")
+_QUERIES = ("query", "pattern", "filePattern")
 _PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+?)\s*$", re.MULTILINE)
 
 

@@ -409,12 +409,22 @@ class Recorder:
         outlives_turn = draft.background or self._turn_id is None or self._items.in_background(draft.under)
         if outlives_turn and not draft.background:
             draft = replace(draft, background=True)
+        if isinstance(draft, d.Ask):
+            draft = self._named_as_called(draft)
         if not self._asks.request(draft):
             return
         if isinstance(draft, d.Ask):
             self._emit(schema.PermissionRequested, permission_data(draft))
         else:
             self._emit(schema.QuestionRequested, question_data(draft))
+
+    def _named_as_called(self, ask: d.Ask) -> d.Ask:
+        """An agent may name the tool of a call in one way, and ask for it in another."""
+        match self._items.calls.get(ask.call_id or ""):
+            case CallState(item=OpenItem(first=schema.ToolCall(name=name))) if name != ask.action:
+                return replace(ask, action=name)
+            case _:
+                return ask
 
     def _answer(self, draft: d.Answer, *, ours: bool = False) -> None:
         ask = self._asks.resolve(draft.permission_id)

@@ -222,7 +222,7 @@ def _repaired(line: bytes) -> Record:
         (t, _), (dir, _), (_, payload) = fields["t"], fields["dir"], fields["payload"]
         if dir in DIRECTIONS:
             return Record(float(t), dir, Raw(payload.encode()))
-    except (KeyError, ValueError, TypeError, RecursionError, StopIteration):
+    except (KeyError, ValueError, TypeError, OverflowError, RecursionError, StopIteration):
         pass
     return _bare(line)
 

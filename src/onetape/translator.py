@@ -36,7 +36,7 @@ from onetape.tape import Head, Record, is_heard
 Native: TypeAlias = Any
 
 # What reading a message that is not of its own shape ends in.
-MALFORMED = (Unparsed, KeyError, IndexError, TypeError, ValueError, AttributeError)
+MALFORMED = (Unparsed, KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError)
 
 # How far into a line the mark of a hot one is looked for; where it stands later, the line takes the ordinary way.
 REACH = 200
@@ -193,13 +193,13 @@ class Translator:
         return list(self._write(command))
 
     def close(self, code: int | None) -> list[Draft]:
-        return self._at_last(self._end(code))
+        return self._all_or_unreadable(self._end(code))
 
     def finish(self) -> list[Draft]:
-        return self._at_last(self._finish())
+        return self._all_or_unreadable(self._finish())
 
-    def _at_last(self, drafts: Iterable[Draft]) -> list[Draft]:
-        """What was held back may be malformed too."""
+    def _all_or_unreadable(self, drafts: Iterable[Draft]) -> list[Draft]:
+        """For what must not be lost with others, or lose them: what was held back, and what came after it."""
         try:
             return fitting(drafts)
         except MALFORMED as error:

@@ -26,11 +26,10 @@ import msgspec
 
 from lab.apis import Asked, anthropic, completions, responses
 from lab.script import Answer, ApiError, Hold, Step, Text, Tool, steps
+from patience import PATIENCE
 
 APIS: tuple[ModuleType, ...] = (anthropic, completions, responses)
 MARK = re.compile(rb"\[talk ([\w.-]+)\]")
-# How long a test waits for a thing that must happen before it gives up; nothing is ever late by design.
-PATIENCE = 60.0
 OVERRUN = ApiError(message="the script is over")
 
 Json: TypeAlias = Any

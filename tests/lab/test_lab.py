@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from lab.model import PATIENCE
 from lab.script import ApiError, Text, Thinking, Tool
 from lab.stage import Session, Stage
+from patience import PATIENCE
 
 pytestmark = pytest.mark.lab
 

@@ -14,6 +14,7 @@ from onetape import drafts as d
 from onetape.agents.amp import patches
 from onetape.recent import Recent
 from onetape.schema import ContentPart, FileRef, Image
+from onetape.translator import MALFORMED
 
 # The arguments that hold a command and its directory.
 SHELLS = {"Bash": ("cmd", "cwd"), "shell_command": ("command", "workdir"), "async_shell_command": ("command", "workdir")}
@@ -46,7 +47,7 @@ class Told:
         refused = isinstance(value, str) and _refused(value)
         failed = failed or refused or (isinstance(value, str) and value.startswith(UNFINISHED)) or _went_wrong(value)
         parts: list[ContentPart] = []
-        for kept in () if failed else self._parts(tool, args, value):
+        for kept in () if failed else self._shown(tool, args, value):
             if isinstance(kept, d.Blob):
                 yield kept
             else:
@@ -56,6 +57,13 @@ class Told:
             yield d.Note("plan", json=plan)
 
     # --- files and images ---------------------------------------------------
+
+    def _shown(self, tool: str, args: dict[str, Any], value: Any) -> list[ContentPart | d.Blob]:
+        """Nothing of a document that is of another shape than these builds tell: its text holds all of it."""
+        try:
+            return list(self._parts(tool, args, value))
+        except MALFORMED:
+            return []
 
     def _parts(self, tool: str, args: dict[str, Any], value: Any) -> Iterator[ContentPart | d.Blob]:
         match tool, value:
@@ -182,7 +190,7 @@ def _run(tool: str, value: Any) -> d.Shell | None:
     match value:
         case {"output": str() as output} if tool in SHELLS:  # stderr is in it
             code = value.get("exitCode")
-            return d.Shell(exit_code=code if isinstance(code, int) else None, stdout=output)
+            return d.Shell(exit_code=code if type(code) is int else None, stdout=output)
         case _:
             return None
 

@@ -48,6 +48,8 @@ class StreamJson(Translator):
         self._is_cut_off = False
         self._answers = self._answers_before = 0
         """The messages that this process printed, and how many of them when the last turn ended."""
+        self._last: dict[str, Any] | None = None
+        """The message that was printed last, until the user or a tool speaks."""
         self._asked: dict[str, dict[str, Any]] = {}
         self._granted: list[tuple[str, Any]] = []
         self._requests: Recent[str, None] = Recent(256)
@@ -99,6 +101,9 @@ class StreamJson(Translator):
                 yield d.Unknown(native)
 
     def _assistant(self, blocks: list[Any], message: dict[str, Any], under: str | None) -> Iterator[d.Draft]:
+        if message == self._last:
+            return  # January may print a long message twice, where its reader is slow (its emitter waits, and is entered again)
+        self._last = message
         stop = message.get("stop_reason")
         self._is_cut_off = stop is None
         self._answers += under is None
@@ -108,7 +113,7 @@ class StreamJson(Translator):
             yield from self._ended("completed")
 
     def _user(self, blocks: list[Any], under: str | None) -> Iterator[d.Draft]:
-        self._is_cut_off = False
+        self._is_cut_off, self._last = False, None
         results = [block for block in blocks if isinstance(block, dict) and block.get("type") == "tool_result"]
         for block in results:
             yield from self._result(block)
@@ -194,6 +199,7 @@ class StreamJson(Translator):
         match native:
             case {"type": "user", "message": {"role": "user", "content": [*blocks]}}:
                 if self._is_new(native.get("request_id")):
+                    self._last = None
                     parts, kept = user_parts(blocks)
                     yield from kept
                     yield d.Said(parts)
@@ -236,7 +242,7 @@ class StreamJson(Translator):
         return self._meter.take()
 
     def _end(self, code: int | None) -> Iterable[d.Draft]:
-        self._is_cut_off = False
+        self._is_cut_off, self._last = False, None
         self._answers = self._answers_before = 0
         self._asked.clear()
         self._conversation.over()

@@ -28,6 +28,10 @@ def verdict(id: str, told: Any) -> Answer:
             return Answer(id, "reject")
 
 
+def lacks_input(told: Any) -> bool:
+    return isinstance(told, dict) and told.get("behavior") == "allow" and "updatedInput" not in told
+
+
 def amended(request: dict[str, Any], told: Any) -> dict[str, Any] | None:
     """The arguments that a call was allowed with: those of who allowed it, else those asked for, which a hook may have changed."""
     match told:

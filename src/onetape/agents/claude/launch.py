@@ -67,6 +67,11 @@ def launch(options: LaunchOptions) -> Launch:
     )
 
 
+def input_format(argv: list[Any]) -> str | None:
+    """With `stream-json` stdin is a stream of messages, and no prompt."""
+    return str(argv[argv.index("--input-format") + 1]) if "--input-format" in argv[:-1] else None
+
+
 def native_mode(mode: str) -> str:
     """Our permission modes in its words; its own words pass as they are."""
     return "bypassPermissions" if mode == "bypass" else mode

@@ -16,7 +16,9 @@ _EXIT_CODE = re.compile(r"\AExit code (\d+)(?:\n|\Z)")
 _WRAPPED = re.compile(r"\A<tool_use_error>(.*)</tool_use_error>\Z", re.DOTALL)
 _CREATED = "File created successfully"
 _NO_OUTPUT = "(Bash completed with no output)"
-_REFUSALS = ("The user doesn't want to proceed with this tool use", "Permission to use", "The user declined")
+_REFUSALS = (
+    "The user doesn't want to proceed with this tool use", "Permission to use", "The user declined", "Tool permission request failed",
+)  # fmt: skip
 
 
 def result_of(tool: str, args: dict[str, Any], block: dict[str, Any], told: Any, meta: Any) -> tuple[Result, list[Blob]]:
@@ -30,7 +32,7 @@ def result_of(tool: str, args: dict[str, Any], block: dict[str, Any], told: Any,
     elif not failed:
         output = _report(told) if tool in AGENTS and isinstance(told, dict) and "content" in told else output
         parts += _files(tool, args, told, output)
-    refused = failed and _was_refused(output, block["tool_use_id"], meta)
+    refused = failed and _was_refused(output, block["tool_use_id"], meta, shell)
     return Result(block["tool_use_id"], output, failed=failed, refused=refused, parts=tuple(parts), shell=shell), kept
 
 
@@ -61,12 +63,13 @@ def _report(told: dict[str, Any]) -> str:
     return text_of(blocks[notes : len(blocks) - tail])
 
 
-def _was_refused(output: str, call_id: str, meta: Any) -> bool:
+def _was_refused(output: str, call_id: str, meta: Any, shell: Shell | None) -> bool:
     for told in meta or ():
         if told.get("id") == call_id and ("non_execution_kind" in told or "permission_decision" in told):
             decision = told.get("permission_decision") or {}
             return told.get("non_execution_kind") is not None or decision.get("decision") == "reject"
-    return output.startswith(_REFUSALS)  # 2.1.197 and the history tell it by words alone
+    # 2.1.197 and the history tell it by words alone, which may be the user's own; but a command that ran and failed has its code.
+    return output.startswith(_REFUSALS) or (shell is not None and shell.exit_code is None)
 
 
 def _shell(args: dict[str, Any], output: str, told: Any, failed: bool) -> tuple[str, Shell]:
@@ -97,6 +100,8 @@ def _files(tool: str, args: dict[str, Any], told: Any, output: str) -> list[Cont
             return [FileRef(path, "write", diffs.created(path, content))]
         case "Write", {"filePath": str() as path, "structuredPatch": [*patch]}:
             return [FileRef(path, "write", _patched(path, patch))]
+        case "Edit", {"filePath": str() as path, "oldString": "", "newString": str() as content}:
+            return [FileRef(path, "write", diffs.created(path, content))]  # without old text: where no file is, or an empty one
         case ("Edit" | "MultiEdit"), {"filePath": str() as path, "structuredPatch": [*patch]}:
             return [FileRef(path, "patch", _patched(path, patch))]
         case "NotebookEdit", {"notebook_path": str() as path, "original_file": str() as old, "updated_file": str() as new}:
@@ -119,6 +124,8 @@ def _from_arguments(tool: str, args: dict[str, Any], output: str) -> list[Conten
             return [FileRef(path, "write", diffs.created(path, content))]
         case "Write":
             return [FileRef(path, "write")]
+        case "Edit" if args.get("old_string") == "" and isinstance(made := args.get("new_string"), str):
+            return [FileRef(path, "write", diffs.created(path, made))]
         case "Edit" | "MultiEdit" | "NotebookEdit":
             return [FileRef(path, "patch")]
         case _:

@@ -41,11 +41,12 @@ class Sends:
     def add(self, sent: Sent) -> None:
         self._unheard.append(sent)
 
-    def withdraw(self, id: str) -> None:
+    def withdraw(self, id: str) -> d.Draft:
         """It was taken back while it waited."""
         if (sent := next((sent for sent in self._unheard if sent.id == id), None)) is not None:
             self._waiting -= list(self._unheard).index(sent) < self._waiting
             self._unheard.remove(sent)
+        return d.Withdrawn(id)
 
     def begins(self, ids: Any) -> Iterator[d.Draft]:
         """A turn begins. Where it does not name its messages, those that waited for it longest are its."""

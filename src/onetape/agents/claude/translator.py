@@ -25,7 +25,7 @@ from onetape.agents.claude.content import (
     tool_name,
     user_parts,
 )
-from onetape.agents.claude.launch import LISTS, VALUED
+from onetape.agents.claude.launch import LISTS, VALUED, input_format
 from onetape.agents.claude.sends import Sends, Sent
 from onetape.agents.claude.tools import Tools
 from onetape.agents.claude.usage import Meter
@@ -81,9 +81,13 @@ class StreamJson(Translator):
         self._sends = Sends()
         self._work = Work()
         self._is_compacting = False
+        self._demands_input = False
+        """This version takes no allowance without the tool's input."""
         self._is_idle = True
         self._is_stopping = False
         """We asked it to interrupt this turn."""
+        self._is_cut_off = False
+        """It has: what the main loop still says was cut off, which 2.1.197 does not say of it."""
         self._was_stopped = False
         """It says that this turn was interrupted."""
         self._refusal: tuple[str, str] | None = None
@@ -152,8 +156,7 @@ class StreamJson(Translator):
             case "active_goal", _:
                 yield d.Note("notice", "goal", native.get("value"))
             case "command_lifecycle", {"state": "cancelled", "command_uuid": str() as id}:
-                self._sends.withdraw(id)  # by cancel_async_message, or by an interrupt that also clears the queue
-                yield d.Withdrawn(id)
+                yield self._sends.withdraw(id)  # by cancel_async_message, or by an interrupt that also clears the queue
             case "keep_alive" | "command_lifecycle", _:
                 pass  # heartbeats, and states of a send that its echo and its turn tell
             case str() as kind, _ if kind in TYPES:
@@ -177,9 +180,10 @@ class StreamJson(Translator):
         if under is None and isinstance(model := message.get("model"), str) and model != "<synthetic>":
             self._model = model
         self._work.spoke(native.get("agent_id"), under)
+        aborted = bool(native.get("aborted")) or (self._is_cut_off and under is None)
         said: list[d.Draft] = []
         for block in message["content"]:
-            said += self._blocks.whole(message["id"], block, under, aborted=bool(native.get("aborted")))
+            said += self._blocks.whole(message["id"], block, under, aborted=aborted)
             if (call := self._tools.note(block, under)) is not None:
                 said += self._work.named(call)
         return said
@@ -223,7 +227,8 @@ class StreamJson(Translator):
         yield from self._blocks.abandon()
         yield from self._sends.ends(native.get("user_message_uuids"))
         status, error, code = self._outcome(native)
-        self._is_idle, self._is_stopping, self._was_stopped, self._refusal = True, False, False, None
+        self._is_idle, self._refusal = True, None
+        self._is_stopping, self._is_cut_off, self._was_stopped = False, False, False
         self._tools.end_turn()
         yield d.EndTurn(status, self._meter.read(native, self._model), error, code, None)
 
@@ -244,7 +249,8 @@ class StreamJson(Translator):
     def _system(self, subtype: str, native: dict[str, Any]) -> Outputs:
         match native:
             case {"subtype": "init", "model": str(), "cwd": str()}:
-                self._is_idle = False
+                self._is_idle, self._is_cut_off = False, False
+                self._demands_input = native.get("claude_code_version") == "2.1.197"
                 yield d.Announce({ours: native[theirs] for theirs, ours in _METADATA.items() if native.get(theirs) is not None})
                 yield from self._work.settled()
                 yield from self._sends.begins(native.get("user_message_uuids"))
@@ -287,7 +293,8 @@ class StreamJson(Translator):
                     # 2.1.326 asks without the plan when the model did not write the plan file (capture 12): its call has it.
                     yield d.Query(id, questions_of(tool, self._tools.call(str(call))[1] | args), call, under)
                 else:
-                    yield d.Ask(id, tool_name(tool), call, answers.metadata(request), under)
+                    called = self._tools.call(str(call))[0] or tool  # by an alias perhaps, and the ask names what runs
+                    yield d.Ask(id, tool_name(called), call, answers.metadata(request), under)
             case {"subtype": "elicitation", "mcp_server_name": str()}:
                 self._asked[id] = request
                 yield d.Query(id, elicited(request))
@@ -315,6 +322,10 @@ class StreamJson(Translator):
         match request:
             case {"subtype": "set_model", **rest}:
                 yield d.Note("model", str(told.get("model") or rest.get("model") or "default"))
+            case {"subtype": "interrupt"}:
+                self._is_cut_off = self._is_stopping
+            case {"subtype": "cancel_async_message", "message_uuid": str() as message} if told.get("cancelled"):
+                yield self._sends.withdraw(message)  # 2.1.197 tells it here alone
             case {"subtype": "apply_flag_settings", "settings": {"effortLevel": level}}:
                 yield d.Note("model", f"effort {level}", {"variant": level})
             case _:
@@ -325,6 +336,8 @@ class StreamJson(Translator):
         if request is None:
             return
         told = response.get("response") if response["subtype"] == "success" else None
+        if self._demands_input and answers.lacks_input(told):
+            told = None  # it fails on such an answer, and refuses the tool (capture 07b)
         if request["subtype"] == "elicitation":
             yield d.Reply(id, answers.filled_in(elicited(request), told))
         elif (tool := request["tool_name"]) in (QUESTION, PLAN_EXIT):
@@ -363,7 +376,7 @@ class StreamJson(Translator):
             case {"type": "keep_alive" | "control_cancel_request" | "update_environment_variables"}:
                 pass
             case {"argv": [*argv]}:
-                stdin = native.get("stdin") if "stream-json" not in _input_format(argv) else None
+                stdin = native.get("stdin") if input_format(argv) != "stream-json" else None
                 if words := words_of(argv, VALUED, stdin, lists=LISTS):
                     yield d.Said([Text(words)])
             case _:
@@ -383,9 +396,4 @@ class StreamJson(Translator):
         yield from self._blocks.abandon()
         if self._was_stopped:
             yield d.EndTurn("interrupted")  # by SIGINT 2.1.326 says so, and ends with code 0 before the turn's result
-        self._is_idle, self._is_stopping, self._was_stopped = True, False, False
-
-
-def _input_format(argv: list[Any]) -> str:
-    """Whether stdin is a stream of messages and not a prompt."""
-    return str(argv[argv.index("--input-format") + 1]) if "--input-format" in argv[:-1] else ""
+        self._is_idle, self._is_stopping, self._is_cut_off, self._was_stopped = True, False, False, False

@@ -127,7 +127,7 @@ def _read(
 def _elicitation(
     id: str, native_id: int | str, params: dict[str, Any], place: Place, items: Items, permission: Callable[..., tuple[Wanted, d.Ask]]
 ) -> tuple[Wanted, d.Ask | d.Query]:
-    server, meta = params["serverName"], params.get("_meta") or {}
+    server, meta = params["serverName"], _meta(params)
     if meta.get("codex_approval_kind") == "mcp_tool_call":
         tool, given = str(meta.get("tool_name") or params["message"]), meta.get("tool_params") or {}
         call = items.find(place, server=server, tool=tool, arguments=given) or items.find(place, server=server, tool=tool)
@@ -135,6 +135,12 @@ def _elicitation(
     asked = forms.questions(server, params)
     call = items.find(place, server=server)
     return Wanted(id, native_id, "mcpServer/elicitation/request", params, call, asked), d.Query(id, asked, call, place.under)
+
+
+def _meta(params: dict[str, Any]) -> dict[str, Any]:
+    """What goes along with an MCP message: anything at all, by the schema."""
+    meta = params.get("_meta")
+    return meta if isinstance(meta, dict) else {}
 
 
 def _question(asked: dict[str, Any]) -> Question:
@@ -157,7 +163,7 @@ def _verdict(method: str, result: Any) -> PermissionStatus:
             given = any(granted.values())
             return "reject" if not given else "accept_for_session" if result.get("scope") == "session" else "accept"
         case {"action": "accept"}:
-            return "accept_for_session" if (result.get("_meta") or {}).get("persist") else "accept"
+            return "accept_for_session" if _meta(result).get("persist") else "accept"
         case _:
             return "reject"
 
@@ -184,7 +190,7 @@ def allow(wanted: Wanted, *, always: bool) -> dict[str, Any]:
         case "item/permissions/requestApproval":
             return {"permissions": wanted.params["permissions"], "scope": "session" if always else "turn"}
         case "mcpServer/elicitation/request":
-            offered = (wanted.params.get("_meta") or {}).get("persist") or ()
+            offered = _meta(wanted.params).get("persist") or ()
             meta = {"persist": "session"} if always and "session" in offered else None
             return {"action": "accept", "content": None, "_meta": meta}
         case _:

@@ -5,6 +5,7 @@ else the output that the model was given does: such calls are silent on the wire
 """
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -19,6 +20,8 @@ from onetape.schema import Option, Question
 
 _SHELLS = frozenset({"exec_command", "shell", "shell_command", "local_shell", "container.exec"})
 _NAMES = {"wait_agent": "wait"}
+# apply_patch as a command is no command: Codex takes it for a file change (capture 05c).
+_PATCHING = re.compile(r"(?:\A|&&\s*|-l?c ['\"])apply_?patch\b")
 _FAILURES = (
     "unsupported call", "apply_patch verification failed", "failed to parse", "exec_command failed", "unknown tool", "aborted by user",
 )  # fmt: skip
@@ -126,7 +129,7 @@ def name_of(item: dict[str, Any]) -> str:
     """The tool as the wire would name it."""
     name, namespace = item.get("name") or "shell", item.get("namespace") or ""
     if item["type"] == "local_shell_call" or name in _SHELLS:
-        return "shell"
+        return "apply_patch" if _PATCHING.search(_command(item).get("command", "")) else "shell"
     if namespace.startswith("mcp__"):
         return f"{namespace.removeprefix('mcp__')}.{name}"
     if name.startswith("mcp__"):
@@ -203,7 +206,7 @@ def _result(call: str, item: dict[str, Any], answer: Told, failed: bool, parts: 
             shown.get("command"), shown.get("cwd"), answer.exit_code, answer.output if ran else None, None, answer.duration_ms,
         )  # fmt: skip
         failed = failed or not ran
-    failed = failed or bool(answer.exit_code) or answer.output.startswith(_FAILURES)
+    failed = failed or answer.failed or bool(answer.exit_code) or answer.output.startswith(_FAILURES)
     return d.Result(call, answer.output, failed, "rejected by user" in answer.output, tuple(parts), shell)
 
 

@@ -43,17 +43,22 @@ def _user_part(piece: Any) -> tuple[ContentPart, Blob | None]:
         case {"type": "text" | "Text" | "input_text" | "output_text", "text": str() as text}:
             return Text(text), None
         case {"type": "image" | "input_image", **source}:
-            return image(source.get("url") or source.get("image_url") or source.get("fileId") or source.get("file_id"))
+            return image(_first(source, "url", "image_url", "fileId", "file_id"))
         case {"type": "localImage" | "local_image", "path": str() as path}:
             return Image(path, blobs.mime_of(path)), None
         case {"type": "audio" | "input_audio", **source}:
-            return _audio(source.get("url") or source.get("audio_url") or source.get("fileId") or source.get("file_id"))
+            return _audio(_first(source, "url", "audio_url", "fileId", "file_id"))
         case {"type": "localAudio" | "local_audio" | "mention" | "skill", "path": str() as path}:
             return FileRef(path, "read"), None
         case {"type": str() as kind}:
             raise Unparsed(f"user input {kind} without the fields it must have")
         case _:
             raise Unparsed("user input without a type")
+
+
+def _first(source: dict[Any, Any], *names: str) -> Any:
+    """Where an image or a sound is, by whichever of the names it is told."""
+    return next((source[name] for name in names if source.get(name) is not None), None)
 
 
 def image(reference: Any) -> tuple[Image, Blob | None]:
@@ -74,8 +79,16 @@ def _referred(reference: Any) -> tuple[str, str | None, Blob | None]:
     if not (comma and head.startswith("data:") and head.endswith(";base64")):
         return reference, None, None
     mime = head.removeprefix("data:").removesuffix(";base64").partition(";")[0]
-    blob = blobs.from_base64(data, mime)
-    return blobs.path_of(blob), mime, blob
+    blob = inline(data, mime)
+    return blobs.path_of(blob) if blob else reference, mime, blob
+
+
+def inline(data: str, mime: str) -> Blob | None:
+    """Inline bytes. What says that it is base64 and is not is no reason to lose the message around it."""
+    try:
+        return blobs.from_base64(data, mime)
+    except Unparsed:
+        return None
 
 
 # --- what a tool answers ----------------------------------------------------
@@ -102,16 +115,14 @@ def _answered(piece: Any) -> tuple[ContentPart, Blob | None]:
     match piece:
         case {"type": "text" | "inputText" | "input_text", "text": str() as text}:
             return Text(text), None
-        case {"type": "image", "data": str() as data, "mimeType": str() as mime}:
-            blob = blobs.from_base64(data, mime)
+        case {"type": "image", "data": str() as data, "mimeType": str() as mime} if blob := inline(data, mime):
             return Image(blobs.path_of(blob), mime), blob
-        case {"type": "audio", "data": str() as data, "mimeType": str() as mime}:
-            blob = blobs.from_base64(data, mime)
+        case {"type": "audio", "data": str() as data, "mimeType": str() as mime} if blob := inline(data, mime):
             return FileRef(blobs.path_of(blob), "read"), blob
         case {"type": "inputImage" | "input_image", **source}:
-            return image(source.get("imageUrl") or source.get("image_url") or source.get("file_id"))
+            return image(_first(source, "imageUrl", "image_url", "file_id"))
         case {"type": "inputAudio" | "input_audio", **source}:
-            return _audio(source.get("audioUrl") or source.get("audio_url") or source.get("file_id"))
+            return _audio(_first(source, "audioUrl", "audio_url", "file_id"))
         case {"type": "resource", "resource": {"text": str() as text}}:
             return Text(text), None
         case {"type": "resource_link", "uri": str() as uri}:

@@ -61,8 +61,8 @@ class Exec(Translator):
     @classmethod
     def recognises(cls, native: Any, *, sent: bool) -> bool:
         match native:
-            case {"type": "thread.started", "thread_id": str()}:
-                return not sent
+            case {"type": str(kind)}:
+                return not sent and kind in TYPES - {"error"}  # which others say too
             case {"argv": [*argv]}:
                 return sent and "exec" in argv and "--json" in argv
             case _:
@@ -137,7 +137,7 @@ class Exec(Translator):
                 self._is_continued = subcommand in ("resume", "fork")
                 self._forked_from = named[0] if subcommand == "fork" else None
                 self._prompt = prompt(words, native.get("stdin"))
-                self._model = next(iter(values_of(words, ("--model", "-m"))), self._model)
+                self._model = next(iter(values_of(words, ("--model", "-m"))), None) or _configured(words, "model") or self._model
                 self._cwd = next(iter(values_of(words, ("--cd", "-C"))), native.get("cwd") or self._cwd)
             case _:
                 yield d.Unheard(native)
@@ -162,6 +162,12 @@ def prompt(words: Sequence[Any], stdin: Any) -> list[ContentPart]:
     images = [path for given in values_of(words, _IMAGES) for path in given.split(",") if path]
     parts: list[ContentPart] = [Text(text)] if text else []
     return parts + [_attached(path) for path in images]
+
+
+def _configured(words: Sequence[Any], name: str) -> str | None:
+    """A setting given as `-c name=value`, whose value is TOML or a bare word."""
+    settings = dict(given.partition("=")[::2] for given in values_of(words, ("-c", "--config")))
+    return settings[name].strip("\"'") if name in settings else None
 
 
 def _attached(path: str) -> ContentPart:

@@ -19,6 +19,8 @@ from onetape.recent import Recent
 from onetape.schema import StatusLabel, Text, Visibility
 
 REMEMBERED = 4096
+# Sections of a reasoning that may be left empty. An index far beyond that is no count, and would be as many blank lines.
+_EMPTY_SECTIONS = 10
 MESSAGES = frozenset({"userMessage", "agentMessage", "plan", "reasoning"})
 NOTES = frozenset({"hookPrompt", "sleep", "enteredReviewMode", "exitedReviewMode", "contextCompaction"})
 TYPES = TOOLS | NOTES | MESSAGES
@@ -175,7 +177,7 @@ class Items:
         at = self._thinking.setdefault(key, {})
         if seen not in at:
             yield d.Open((*key, seen), seen, under=place.under, native_id=id)
-        yield d.Add((*key, seen), "\n\n" * (section - at.get(seen, 0)) + text)
+        yield d.Add((*key, seen), "\n\n" * min(section - at.get(seen, 0), _EMPTY_SECTIONS) + text)
         at[seen] = section
 
     def _reasoned(self, key: Key, item: dict[str, Any], place: Place) -> Iterator[d.Draft]:
@@ -190,12 +192,16 @@ class Items:
 
     def abandon(self, thread: str) -> Iterator[d.Draft]:
         """A stream broke off and is tried again, or a subagent stopped: what it was saying has failed."""
-        for key in [key for key in self._speaking if key[0] == thread]:
-            del self._speaking[key]
+        for key in self.unsaid(thread):
             yield d.Close(key, status="failed")
-        for key in [key for key in self._thinking if key[0] == thread]:
-            for seen in self._thinking.pop(key):
-                yield d.Close((*key, seen), status="failed")
+
+    def unsaid(self, thread: str) -> list[d.Key]:
+        """The messages of a thread that will not be finished any more, in order; they are forgotten."""
+        spoken: list[Key] = [key for key in self._speaking if key[0] == thread]
+        thought = [key for key in self._thinking if key[0] == thread]
+        for key in spoken:
+            del self._speaking[key]
+        return [*spoken, *((*key, seen) for key in thought for seen in self._thinking.pop(key))]
 
     # --- calls --------------------------------------------------------------
 

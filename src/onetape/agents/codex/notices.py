@@ -92,8 +92,8 @@ class Notices:
         windows = [window for window in (limits.get("primary"), limits.get("secondary")) if window]
         if windows and limits != self._limits:
             self._limits = limits
-            used = ", ".join(f"{_used(window)}% used" + _span(window) for window in windows)
-            yield d.Note("rate_limit", used, limits, failed=_reached(limits) is not None)
+            used = ", ".join(f"{window['usedPercent']:g}% used" + _span(window) for window in windows)
+            yield d.Note("rate_limit", used, limits, failed=limits.get("rateLimitReachedType") is not None)
 
 
 def steps(plan: Any) -> list[dict[str, str]]:
@@ -158,14 +158,6 @@ def _mcp(params: dict[str, Any], under: str | None) -> Iterator[d.Draft]:
         yield d.Note("mcp", f"{name}: {status}{why}", under=under, failed=status != "ready")
 
 
-def _used(window: dict[str, Any]) -> Any:
-    return window.get("usedPercent", window.get("used_percent"))
-
-
 def _span(window: dict[str, Any]) -> str:
-    minutes = window.get("windowDurationMins", window.get("window_minutes"))
+    minutes = window.get("windowDurationMins")
     return f" of {minutes} min" if minutes else ""
-
-
-def _reached(limits: dict[str, Any]) -> Any:
-    return limits.get("rateLimitReachedType", limits.get("rate_limit_reached_type"))

@@ -20,6 +20,8 @@ _CHUNK = re.compile(
 _EXIT = re.compile(
     r"\AExit code: (?P<code>-?\d+)\nWall time: (?P<wall>[\d.]+) seconds\n(?:Total output lines: \d+\n)?Output:\n(?P<output>.*)\Z", re.DOTALL
 )
+# A script of code mode, whose own words follow in a piece of their own.
+_SCRIPT = re.compile(r"\AScript (?P<outcome>completed|failed)\nWall time [\d.]+ seconds\nOutput:\n{0,2}")
 # MCP results, which may come in pieces; and what was aborted.
 _WALL = re.compile(r"\AWall time: [\d.]+ seconds\n(?:Output:(?:\n|\Z))?")
 
@@ -29,6 +31,8 @@ class Told(Struct, frozen=True):
     exit_code: int | None = None
     duration_ms: int | None = None
     is_running: bool = False
+    failed: bool = False
+    """Said in words; a command's exit code says it too."""
 
 
 def unwrapped(text: str) -> Told:
@@ -40,6 +44,8 @@ def unwrapped(text: str) -> Told:
             return Told(facts["output"], int(code) if code is not None else None, wall, facts.get("session") is not None)
     if (told := _from_json(text)) is not None:
         return told
+    if script := _SCRIPT.match(text):
+        return Told(text[script.end() :], failed=script["outcome"] == "failed")
     return Told(_WALL.sub("", text))
 
 

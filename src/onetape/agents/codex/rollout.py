@@ -18,12 +18,13 @@ from typing import Any
 from onetape import drafts as d
 from onetape.agents.codex.calls import Calls
 from onetape.agents.codex.content import told, user_parts
+from onetape.agents.codex.failures import code_of, details_of
 from onetape.agents.codex.inheritance import Inheritance
 from onetape.agents.codex.items import Items, Place
 from onetape.agents.codex.legacy import item_of
 from onetape.agents.codex.notices import Notices, steps
 from onetape.agents.codex.settings import Settings, policy_of
-from onetape.agents.codex.spelling import path_of, respelt
+from onetape.agents.codex.spelling import camelled, failure, path_of, respelt
 from onetape.agents.codex.tools import TOOLS
 from onetape.agents.codex.usage import Meter
 from onetape.errors import Unparsed
@@ -56,6 +57,10 @@ SILENT = frozenset({
     "realtime_conversation_list_voices_response", "auth_recovery_started", "auth_recovery_completed", "background_event",
     "thread_name_updated", "skills_update_available", "undo_started", "undo_completed",
 })  # fmt: skip
+# What comes from the model, beside its messages.
+_ANSWERS = frozenset({
+    "reasoning", "function_call", "custom_tool_call", "local_shell_call", "tool_search_call", "web_search_call", "image_generation_call",
+})  # fmt: skip
 _ABORTED: dict[str, TurnStatus] = {"review_ended": "completed"}
 
 
@@ -78,6 +83,10 @@ class Rollout(Translator):
         self._is_bare = False
         self._is_paginated = False
         self._summary: str | None = None
+        self._goes_on = False
+        """It begins where another file ends: that of a fork's parent, or this thread's own before it was reverted."""
+        self._has_answered = False
+        """The model said something in this file. A total told before that is the other file's."""
         self._count = 0
 
     @classmethod
@@ -121,7 +130,8 @@ class Rollout(Translator):
         self._thread = meta["id"]
         self._is_paginated = meta.get("history_mode") == "paginated"
         self._past.own(meta)
-        if meta.get("forked_from_id") is None:
+        self._goes_on = meta.get("history_base") is not None
+        if not self._goes_on and meta.get("forked_from_id") is None:
             self._meter.born(self._thread)
         self._settings.model = (_model(meta) or self.head.model) or None
         yield d.NativeSession(self._thread)
@@ -162,8 +172,8 @@ class Rollout(Translator):
                 self._turn = event.get("turn_id") or f"turn {self._count}"
                 yield d.BeginTurn(event.get("turn_id"))
             case {"type": "task_complete" | "turn_complete"}:
-                error = event.get("error") or {}
-                yield from self._end_turn("failed" if error else "completed", error.get("message"), error.get("codex_error_info"))
+                error = failure(event.get("error") or {})
+                yield from self._end_turn("failed" if error else "completed", error)
             case {"type": "turn_aborted"}:
                 yield from self._end_turn(_ABORTED.get(str(event.get("reason")), "interrupted"))
             case {"type": "user_message", "message": str()}:
@@ -190,7 +200,8 @@ class Rollout(Translator):
     def _noticed(self, event: dict[str, Any]) -> Iterator[d.Draft]:
         match event:
             case {"type": "error", "message": str(message)}:
-                yield d.Failure(message, _code(event.get("codex_error_info")))
+                error = failure(event)
+                yield d.Failure(message, code_of(error), details_of(error))
             case {"type": "stream_error", "message": str(message)}:
                 yield d.Note("retry", message)
             case {"type": "warning" | "guardian_warning", "message": str(message)}:
@@ -229,9 +240,10 @@ class Rollout(Translator):
 
     def _counted(self, event: dict[str, Any]) -> Iterator[d.Draft]:
         if info := event.get("info"):
-            self._meter.told(self._thread, info["total_token_usage"], info["last_token_usage"], in_turn=True)
+            is_ours = self._has_answered or not self._goes_on
+            self._meter.told(self._thread, info["total_token_usage"], info["last_token_usage"], in_turn=is_ours)
         if limits := event.get("rate_limits"):
-            yield from self._notices.limits(limits)
+            yield from self._notices.limits(camelled(limits))
 
     # --- turns --------------------------------------------------------------
 
@@ -249,13 +261,14 @@ class Rollout(Translator):
             self._settings.policy = policy_of(now["approvalPolicy"])
         yield from self._settings.updated(now)
 
-    def _end_turn(self, status: TurnStatus, error: str | None = None, code: Any = None) -> Iterator[d.Draft]:
+    def _end_turn(self, status: TurnStatus, error: dict[str, Any] | None = None) -> Iterator[d.Draft]:
         if self._turn is None:
             return
         self._turn = None
         self._summary = None
         yield from self._calls.unfinished()
-        yield d.EndTurn(status, self._meter.take(self._settings.model), error, _code(code))
+        error = error or {}
+        yield d.EndTurn(status, self._meter.take(self._settings.model), error.get("message"), code_of(error), details_of(error))
 
     def _begin_implied(self) -> Iterator[d.Draft]:
         """Where no line tells a turn's start, the user's message is it."""
@@ -276,6 +289,7 @@ class Rollout(Translator):
         yield d.UserMessage(parts)
 
     def _response(self, item: dict[str, Any]) -> Iterator[d.Draft]:
+        self._has_answered = self._has_answered or item.get("type") in _ANSWERS or item.get("role") == "assistant"
         match item:
             case {"type": "message" | "agent_message" | "additional_tools" | "configuration_update" | "compaction_trigger" | "other"}:
                 pass  # told beside it, or context for the model alone
@@ -320,16 +334,6 @@ def _model(meta: dict[str, Any]) -> str | None:
     match meta.get("base_instructions"):
         case {"provenance": {"model": str(model)}}:
             return model
-        case _:
-            return None
-
-
-def _code(info: Any) -> str | None:
-    match info:
-        case str(word):
-            return word
-        case {**named} if named:
-            return str(next(iter(named)))
         case _:
             return None
 

@@ -13,13 +13,17 @@ from onetape.agents.codex.tools import camel
 
 _NAMES = {
     "collab_tool_call": "collabAgentToolCall", "summary_text": "summary", "raw_content": "content", "parsed_cmd": "commandActions",
-    "stdout": "output",
+    "stdout": "output", "window_minutes": "windowDurationMins",
 }  # fmt: skip
+
+
+# What the rollout calls an "Extension" of some kind.
+_EXTENSIONS = {"clock.sleep": "sleep", "web.search": "webSearch", "image_gen.generation": "imageGeneration"}
 
 
 def respelt(item: dict[str, Any]) -> dict[str, Any]:
     told: dict[str, Any] = {_NAMES.get(name) or camel(name): value for name, value in item.items()}
-    told["type"] = _type(item["type"])
+    told["type"] = _EXTENSIONS.get(str(item.get("kind")), "extension") if item["type"] == "Extension" else _type(item["type"])
     for name in ("status", "source", "tool"):
         if isinstance(word := told.get(name), str) and told["type"] not in ("mcpToolCall", "dynamicToolCall"):
             told[name] = camel(word)
@@ -43,6 +47,10 @@ def _details(told: dict[str, Any]) -> None:
             _command(told)
         case {"type": "fileChange", "changes": {}}:
             told["changes"] = listed(told["changes"])
+        case {"type": "imageView", "path": str(path)}:
+            told["path"] = path_of(path)
+        case {"type": "enteredReviewMode"}:
+            told["review"] = told.get("userFacingHint") or (told.get("target") or {}).get("type") or ""
         case {"type": "webSearch", "action": {"type": str(kind)}}:
             told["action"] = {**told["action"], "type": camel(kind)}
         case {"type": "collabAgentToolCall"}:
@@ -75,6 +83,20 @@ def _state(state: Any) -> dict[str, Any]:
             return {"status": camel(str(state_word)), "message": message}
         case _:
             return {}
+
+
+def camelled(value: Any) -> Any:
+    """What has no words to be respelt, only names: the rate limits, and what is known of an error."""
+    if isinstance(value, dict):
+        return {_NAMES.get(name) or camel(name): camelled(inner) for name, inner in value.items()}
+    return value
+
+
+def failure(error: dict[str, Any]) -> dict[str, Any]:
+    told: dict[str, Any] = camelled(error)
+    if isinstance(word := told.get("codexErrorInfo"), str):
+        told["codexErrorInfo"] = camel(word)
+    return told
 
 
 def path_of(url: str) -> str:

@@ -5,8 +5,8 @@ from typing import Any
 
 from onetape import drafts as d
 from onetape.agents.codex.changes import file_refs
-from onetape.agents.codex.content import arguments, image, output_of, told
-from onetape.blobs import from_base64, mime_of, path_of
+from onetape.agents.codex.content import arguments, image, inline, output_of, told
+from onetape.blobs import mime_of, path_of
 from onetape.errors import Unparsed
 from onetape.schema import ContentPart, FileRef, Image
 
@@ -14,7 +14,8 @@ TOOLS = frozenset({
     "commandExecution", "fileChange", "mcpToolCall", "dynamicToolCall", "collabAgentToolCall", "subAgentActivity", "webSearch",
     "imageView", "imageGeneration", "functionCallOutput",
 })  # fmt: skip
-REJECTED = "user rejected MCP tool call"
+# What an MCP call that was not permitted says in place of a result.
+_NOT_PERMITTED = ("user rejected MCP tool call", "user cancelled MCP tool call", "MCP tool call cancelled")
 
 Call = tuple[str, str | None, d.Shell | None]
 
@@ -98,14 +99,15 @@ def _command(item: dict[str, Any], call_id: str) -> d.Result:
         if action.get("type") == "read" and isinstance(action.get("path"), str)
     ]
     failed = bool(code)
-    return _result(item, call_id, output, [] if failed else reads, failed=failed, refused=item["status"] == "declined", shell=shell)
+    never_ran = code is None and item["status"] in ("declined", "failed")  # failed: its approval was answered with an error (capture 09e)
+    return _result(item, call_id, output, [] if failed else reads, failed=failed, refused=never_ran, shell=shell)
 
 
 def _mcp(item: dict[str, Any], call_id: str) -> tuple[d.Result, list[d.Blob]]:
     error, result = item.get("error"), item.get("result") or {}
     if error:
         message = error["message"]
-        return _result(item, call_id, message, failed=True, refused=message == REJECTED), []
+        return _result(item, call_id, message, failed=True, refused=message.startswith(_NOT_PERMITTED)), []
     output, parts, kept = output_of(result.get("content") or ())
     if not output and not parts and result.get("structuredContent") is not None:
         output = arguments(result["structuredContent"])
@@ -117,8 +119,7 @@ def _generated(item: dict[str, Any], call_id: str) -> tuple[d.Result, list[d.Blo
     kept: list[d.Blob] = []
     if isinstance(path := item.get("savedPath"), str):
         parts = [Image(path, mime_of(path))]
-    elif isinstance(data := item.get("result"), str) and data:
-        blob = from_base64(data, "image/png")
+    elif isinstance(data := item.get("result"), str) and data and (blob := inline(data, "image/png")):
         parts, kept = [Image(path_of(blob), "image/png")], [blob]
     elif item.get("fileId"):
         parts = [image(item["fileId"])[0]]

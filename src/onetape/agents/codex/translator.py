@@ -16,7 +16,7 @@ from msgspec import Struct
 from onetape import drafts as d
 from onetape.agents.codex import asks, encode, notices
 from onetape.agents.codex.client import Client
-from onetape.agents.codex.content import told
+from onetape.agents.codex.failures import code_of, details_of
 from onetape.agents.codex.items import Items, Place
 from onetape.agents.codex.settings import Settings, has_past, started_as
 from onetape.agents.codex.threads import Threads
@@ -204,10 +204,11 @@ class AppServer(Translator):
 
     def _turn_completed(self, turn: dict[str, Any], place: Place) -> Iterator[d.Draft]:
         self._client.idle(place.thread)
-        yield from self._items.abandon(place.thread)
+        unsaid = self._items.unsaid(place.thread)  # the end of the root's turn closes them
         yield from self._items.outliving(place.thread)
         error = turn.get("error") or {}
         if place.under is not None:
+            yield from (d.Close(key, status="failed") for key in unsaid)
             if error:
                 yield d.Note("subagent", error["message"], under=place.under, failed=True)
             if not self._items.is_outlived(place.thread):
@@ -215,15 +216,15 @@ class AppServer(Translator):
             return
         status: TurnStatus = {"failed": "failed", "interrupted": "interrupted"}.get(turn["status"], "completed")  # type: ignore[assignment]
         usage = self._meter.take(self._settings.model)
-        yield d.EndTurn(status, usage, error.get("message"), _code(error), _details(error))
+        yield d.EndTurn(status, usage, error.get("message"), code_of(error), details_of(error))
 
     def _error(self, params: dict[str, Any], place: Place) -> Iterator[d.Draft]:
         error = params["error"]
         if params["willRetry"]:
             yield from self._items.abandon(place.thread)
-            yield d.Note("retry", error["message"], _details(error), place.under)
+            yield d.Note("retry", error["message"], details_of(error), place.under)
         elif place.under is None:
-            yield d.Failure(error["message"], _code(error), _details(error))
+            yield d.Failure(error["message"], code_of(error), details_of(error))
         # A subagent that gives up says so once more when its turn ends.
 
     # --- asks ---------------------------------------------------------------
@@ -324,24 +325,3 @@ class AppServer(Translator):
         self._asks.restart()
         self._client.restart()
         self._early = []
-
-
-def _code(error: dict[str, Any]) -> str | None:
-    """`codexErrorInfo` is a word, or an object with the word as its only key."""
-    match error.get("codexErrorInfo"):
-        case str() as word:
-            return word
-        case {**info} if info:
-            return str(next(iter(info)))
-        case _:
-            return None
-
-
-def _details(error: dict[str, Any]) -> Any:
-    """What an error says beyond its message; a word for `codexErrorInfo` is the code already."""
-    info = error.get("codexErrorInfo")
-    return told(
-        codexErrorInfo=info if isinstance(info, dict) else None,
-        additionalDetails=error.get("additionalDetails"),
-        misalignment=error.get("misalignment"),
-    ) or None

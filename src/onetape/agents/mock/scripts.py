@@ -20,11 +20,12 @@ _EXACTLY = re.compile(r"Reply with exactly the (?:single )?word (\w+)\.")
 
 def script_for(stage: Stage, text: str) -> Script:
     """The answer to a message."""
-    word, _, rest = text.strip().partition(" ")
-    if (exactly := _EXACTLY.fullmatch(text.strip())) is not None:
+    said = text.strip()
+    if (exactly := _EXACTLY.fullmatch(said)) is not None:
         return stage.text(exactly[1])
+    word = said.split(maxsplit=1)[0] if said else ""
     if word in SCRIPTS:
-        return SCRIPTS[word].play(stage, rest)
+        return SCRIPTS[word].play(stage, said[len(word) + 1 :])
     return echo(stage, text)
 
 

@@ -35,7 +35,7 @@ class Asked:
     # --- permissions --------------------------------------------------------
 
     def permission(self, told: dict[str, Any], session: str) -> d.Ask:
-        id, kind, shown = str(told["id"]), str(told["permission"]), told.get("metadata") or {}
+        id, kind, shown = told["id"], told["permission"], told.get("metadata") or {}
         self._permissions[id] = None
         tool = told.get("tool") or {}
         called = self._talk.calls.find(tool.get("messageID"), tool.get("callID"))
@@ -69,13 +69,13 @@ class Asked:
             self._permissions[id] = body["message"]
 
     def permission_replied(self, told: dict[str, Any]) -> d.Answer:
-        id = str(told["requestID"])
+        id = told["requestID"]
         return d.Answer(id, VERDICTS[told["reply"]], self._permissions.pop(id, None))
 
     # --- questions ----------------------------------------------------------
 
     def question(self, told: dict[str, Any], session: str) -> d.Query:
-        id, tool = str(told["id"]), told.get("tool") or {}
+        id, tool = told["id"], told.get("tool") or {}
         called = self._talk.calls.find(tool.get("messageID"), tool.get("callID"))
         is_plan = called is not None and called.tool == PLAN_EXIT
         questions = questions_of(told["questions"], is_plan=is_plan)
@@ -85,13 +85,13 @@ class Asked:
         return d.Query(id, questions, called.call_id if called else tool.get("callID"), self._talk.under(session))
 
     def question_replied(self, told: dict[str, Any]) -> d.Reply:
-        id = str(told["requestID"])
+        id = told["requestID"]
         _, is_plan = self._questions.pop(id, (0, False))
         answers = [[plan_answer(label) if is_plan else label for label in labels] for labels in told.get("answers") or ()]
         return d.Reply(id, answers if any(answers) else None)
 
     def approves_plan(self, told: dict[str, Any]) -> bool:
-        _, is_plan = self._questions.get(str(told["requestID"]), (0, False))
+        _, is_plan = self._questions.get(told["requestID"], (0, False))
         return is_plan and any(plan_answer(label) == APPROVE for labels in told.get("answers") or () for label in labels)
 
     # --- what a client answers ----------------------------------------------

@@ -94,7 +94,7 @@ class Calls:
                 raise Unparsed(f"a tool's state {state.get('status')!r} without the fields it must have")
 
     def _meet(self, part: dict[str, Any]) -> Called:
-        native, tool = str(part["callID"]), str(part["tool"])
+        native, tool = part["callID"], part["tool"]
         # Some models number their calls anew in each message; a part's own id is always unique.
         call_id = native if native not in self._call_ids else part["id"]
         self._call_ids[native] = part["id"]

@@ -51,7 +51,7 @@ def details_of(error: Any) -> dict[str, Any] | None:
 
 def file_part(part: dict[str, Any]) -> tuple[ContentPart, Blob | None]:
     """An attachment: inline bytes go to the store, a file keeps its path."""
-    mime, url = part.get("mime"), str(part["url"])
+    mime, url = part.get("mime"), part["url"]
     if url.startswith("data:"):
         kept = _inline(url, mime)
         path = blobs.path_of(kept)
@@ -159,9 +159,9 @@ class Meter:
 
     def add(self, step: dict[str, Any]) -> None:
         tokens, cache = step["tokens"], step["tokens"].get("cache") or {}
-        reasoning = tokens.get("reasoning") or 0
-        self._count("input", tokens.get("input"))
-        self._count("output", (tokens.get("output") or 0) + reasoning)
+        read, written, reasoning = tokens["input"], tokens["output"], tokens.get("reasoning") or 0
+        self._count("input", read)
+        self._count("output", written + reasoning)
         self._count("reasoning", reasoning)
         self._count("read", cache.get("read"))
         self._count("write", cache.get("write"))

@@ -47,8 +47,8 @@ class Session(Struct):
     has_own_call: bool = False
     """Nothing on the wire called this subagent, so it has a call made for it."""
     has_own_turn: bool = False
-    running: set[str] = field(default_factory=set)
-    """Its messages that are not completed: an abort has a subagent rest before its last words, as it has the root."""
+    running: str | None = None
+    """Its message that is not completed: an abort has a subagent rest before its last words, as it has the root."""
     is_idle: bool = False
 
 
@@ -65,8 +65,8 @@ class Waiting(Struct):
 
 
 class Turn(Struct):
-    running: set[str] = field(default_factory=set)
-    """Its root messages that are not completed."""
+    running: str | None = None
+    """The root's message that is not completed."""
     last: Message | None = None
     """The call of the model that began last."""
     is_idle: bool = False
@@ -101,7 +101,7 @@ class Conversation:
             yield d.NativeSession(session)
 
     def created(self, info: dict[str, Any]) -> Iterator[d.Draft]:
-        id, parent, time = str(info["id"]), info.get("parentID"), float((info.get("time") or {}).get("created") or 0)
+        id, parent, time = info["id"], info.get("parentID"), float((info.get("time") or {}).get("created") or 0)
         if parent is None:
             yield from self.adopt(id, time)
         elif parent in self._family and id not in self._family:
@@ -136,7 +136,7 @@ class Conversation:
     def child_idle(self, session: str) -> Iterator[d.Draft]:
         known = self._family[session]
         known.is_idle = True
-        if known.running:
+        if known.running is not None:
             return
         if known.has_own_call:
             known.has_own_call = False
@@ -150,7 +150,7 @@ class Conversation:
     # --- messages -----------------------------------------------------------
 
     def message(self, info: dict[str, Any]) -> Iterator[d.Draft]:
-        id, session, role = str(info["id"]), str(info["sessionID"]), str(info["role"])
+        id, session, role = info["id"], info["sessionID"], info["role"]
         known = self._messages.get(id)
         if known is None:
             known = self._meet(id, session, role, info)
@@ -178,19 +178,24 @@ class Conversation:
     def _begin(self, message: Message) -> Iterator[d.Draft]:
         """A call of the model begins. Without a turn the agent itself, or a tape cut off at its front, opens one."""
         if message.session != self.root:
-            known = self._family[message.session]
-            known.is_idle = False
-            known.running.add(message.id)
+            yield from self._supersede(message, self._family[message.session])
             return
         if self.turn is None:
             self.turn = Turn()
             yield d.BeginTurn()
-        elif self.turn.error is not None:
+        yield from self._supersede(message, self.turn)
+        if self.turn.error is not None:
             # It failed and goes on by itself: an overflowing context is compacted (capture 14f).
             yield d.Note("retry", content.words_of(self.turn.error))
             self.turn.error = None
         self.turn.last = message
-        self.turn.running.add(message.id)
+
+    def _supersede(self, message: Message, at_work: Turn | Session) -> Iterator[d.Draft]:
+        """One call of the model runs at a time: an older one without an end was killed with its process, or its end was lost."""
+        if at_work.running is not None:
+            yield from self.abandon(message.session, at_work.running)
+        at_work.running = message.id
+        at_work.is_idle = False
 
     def _assistant(self, message: Message, info: dict[str, Any]) -> Iterator[d.Draft]:
         is_root = message.session == self.root
@@ -203,16 +208,17 @@ class Conversation:
             yield from self.compactions.end(message.session, failed=info.get("error") is not None)
         if not is_root:
             yield from self._child_done(message)
-        elif self.turn is not None and (message.id in self.turn.running or message is self.turn.last):
+        elif self.turn is not None and message is self.turn.last:
             # Some failures are told once more than the completion, and nowhere else (a StructuredOutputError).
-            self.turn.running.discard(message.id)
+            self.turn.running = None
             self.failed(info.get("error"))
             if self.turn.is_idle:
                 yield from self.idle()
 
     def _child_done(self, message: Message) -> Iterator[d.Draft]:
         known = self._family[message.session]
-        known.running.discard(message.id)
+        if known.running == message.id:
+            known.running = None
         if known.is_idle:
             yield from self.child_idle(message.session)
 
@@ -234,8 +240,11 @@ class Conversation:
             return  # its first part is yet to come: words of an answer that is being streamed came between them
         del self.waiting[session]
         yield from self._nested(session)
-        id, under = str(waiting.info["id"]), self.under(session)
+        id, under = waiting.info["id"], self.under(session)
         if session == self.root:
+            if self.turn is not None and self.turn.is_idle:  # it rests, and the end of its last message was lost
+                self.turn.running = None
+                yield from self.idle()
             yield from self._turn_for(waiting.info)
         said, kept = content.said(waiting.parts)
         yield from kept
@@ -254,7 +263,7 @@ class Conversation:
         if self.turn is None:
             self.turn = Turn()
             told = {"model": model[0], "variant": model[1], "mode": mode}
-            yield d.BeginTurn(str(info["id"]), {name: value for name, value in told.items() if value is not None} or None)
+            yield d.BeginTurn(info["id"], {name: value for name, value in told.items() if value is not None} or None)
         if self._model not in (None, model):
             yield d.Note("model", f"{model[0]} ({model[1]})" if model[1] else model[0])
         if self._mode not in (None, mode):
@@ -269,7 +278,7 @@ class Conversation:
                 if self.turn is not None and text.startswith(_UNREADABLE) and content.words_of(self.turn.error) in text:
                     self.turn.error = None  # told as if the session had failed, and it goes on
             case {"type": "compaction"}:
-                yield from self.compactions.begin(str(part["sessionID"]), part["messageID"], under, overflow=bool(part.get("overflow")))
+                yield from self.compactions.begin(part["sessionID"], part["messageID"], under, overflow=bool(part.get("overflow")))
             case _:
                 pass  # it is in the message
 
@@ -301,7 +310,7 @@ class Conversation:
     def _before_its_message(self, part: dict[str, Any], kind: str) -> Iterator[d.Draft]:
         """The seeds' rule for a part before its message, which 1.18.33 never sends: what only a model
         says is a message of its own at once, so that deltas have an item; the rest waits for its role."""
-        id, session = str(part["messageID"]), str(part["sessionID"])
+        id, session = part["messageID"], part["sessionID"]
         if (kind in ("text", "reasoning") and (part.get("time") or {}).get("start")) or kind in ("tool", "step-start"):
             message = self._messages[id] = Message(id, session, "assistant")
             yield from self._begin(message)
@@ -326,7 +335,7 @@ class Conversation:
             if not message.is_summary:
                 yield from self.streams.part(part, message.id, under)
             elif kind == "text":
-                self.compactions.told(session, str(part["text"]))
+                self.compactions.told(session, part["text"])
         elif kind == "step-start":
             yield from self.abandon(session, message.id)  # a retry within the same message (capture 14e)
         elif kind == "file":
@@ -346,14 +355,14 @@ class Conversation:
         yield d.Close(part["id"], parts=[shown])
 
     def delta(self, told: dict[str, Any]) -> Iterator[d.Draft]:
-        part, message = str(told["partID"]), self._messages.get(str(told["messageID"]))
-        words, session = str(told["delta"]), str(told["sessionID"])
+        part, message = told["partID"], self._messages.get(told["messageID"])
+        words, session = told["delta"], told["sessionID"]
         if told["field"] != "text" or (message is not None and (message.is_summary or message.is_foreign)):
             return  # the summary is told whole at its end
         if part not in self.streams and (message is None or message.role == "assistant"):
             # Neither its part nor, perhaps, its message came before it: never seen in 1.18.33.
             if message is None:
-                message = self._messages[str(told["messageID"])] = Message(str(told["messageID"]), session, "assistant")
+                message = self._messages[told["messageID"]] = Message(told["messageID"], session, "assistant")
                 yield from self._begin(message)
             yield from self._nested(session)
             yield self.streams.stub(part, session, message.id, self.under(session))
@@ -373,7 +382,7 @@ class Conversation:
         if turn is None:
             return
         turn.is_idle = True
-        if turn.running:
+        if turn.running is not None:
             return
         self.turn = None
         self.streams.forget(str(self.root))
@@ -400,5 +409,5 @@ class Conversation:
         self.turn = None
         self.compactions.forget()
         for session, known in self._family.items():
-            known.running.clear()
+            known.running = None
             self.streams.forget(session)

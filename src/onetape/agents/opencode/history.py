@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 from msgspec import Struct
 
 from onetape import drafts as d
-from onetape.agents.opencode import content
+from onetape.agents.opencode import content, wire
 from onetape.agents.opencode.conversation import Conversation, Waiting
 from onetape.errors import Unparsed
 from onetape.tape import Head
@@ -56,6 +56,9 @@ class Archive(Translator):
     # --- records ------------------------------------------------------------
 
     def _read(self, native: Native) -> Outputs:
+        return self._record(native)
+
+    def _record(self, native: Native) -> Iterator[d.Draft]:
         told = self._told(native)
         if told is None:
             yield d.Unknown(native)
@@ -64,8 +67,10 @@ class Archive(Translator):
             case "session":
                 yield from self._session(told.object)
             case "message":
+                wire.check_message(told.object)
                 yield from self._message(told.object)
             case "part":
+                wire.check_part(told.object)
                 yield from self._part(told.object)
             case _:
                 raise Unparsed(f"a record of {told.kind}")
@@ -81,7 +86,7 @@ class Archive(Translator):
             yield d.Announce({name: value for name, value in told.items() if value is not None})
 
     def _message(self, info: dict[str, Any]) -> Iterator[d.Draft]:
-        session, created = str(info["sessionID"]), _created(info)
+        session, created = info["sessionID"], _created(info)
         yield from self._talk.adopt(session)
         if not self._talk.owns(session):
             return
@@ -92,10 +97,10 @@ class Archive(Translator):
             self._unfinished[session] = info
             time = {"created": created}
             info = {name: value for name, value in info.items() if name != "error"} | {"time": time}
-        yield from self._talk.message(info)
+        yield from self._all_or_unreadable(self._talk.message(info))
 
     def _part(self, part: dict[str, Any]) -> Iterator[d.Draft]:
-        session = str(part["sessionID"])
+        session = part["sessionID"]
         if not self._talk.owns(session):
             return
         yield from self._release(_started(part))
@@ -109,7 +114,7 @@ class Archive(Translator):
         if part.get("tool") == "task" and state.get("status") in ("completed", "error"):
             self._tasks.append(part)
             part = part | {"state": {name: state[name] for name in ("input", "metadata", "time") if name in state} | {"status": "running"}}
-        yield from self._talk.part(part)
+        yield from self._all_or_unreadable(self._talk.part(part))
 
     # --- what was held back -------------------------------------------------
 
@@ -151,9 +156,9 @@ class Archive(Translator):
         root = str(self._talk.root)
         yield from self._complete(root)
         turn = self._talk.turn
-        if turn is not None and (turn.running or turn.last is None):
+        if turn is not None and (turn.running is not None or turn.last is None):
             # It never ended: the process died in it (capture 22), or the prompt was refused (24). Nothing says how.
-            turn.running.clear()
+            turn.running = None
             turn.was_aborted = True
         self._was_refused = False
         yield from self._talk.idle()
@@ -223,13 +228,11 @@ class Export(Archive):
     def _read(self, native: Native) -> Outputs:
         match native:
             case {"info": {} as info, "messages": [*messages]}:  # the whole export in one line
-                yield from super()._read(info)
-                for message in messages:
-                    yield from super()._read(message["info"])
-                    for part in message["parts"]:
-                        yield from super()._read(part)
+                records = [info, *(record for message in messages for record in (message["info"], *message["parts"]))]
+                for record in records:
+                    yield from self._all_or_unreadable(self._record(record))
             case _:
-                yield from super()._read(native)
+                yield from self._record(native)
 
     def _told(self, native: Native) -> Told | None:
         match native:

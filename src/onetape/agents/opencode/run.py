@@ -14,6 +14,7 @@ from onetape.agents.opencode import content
 from onetape.agents.opencode.calls import Calls
 from onetape.agents.opencode.content import Meter
 from onetape.agents.opencode.streams import Streams
+from onetape.agents.opencode.wire import check_texts
 from onetape.argv import values_of, words_of
 from onetape.ending import STOPPED
 from onetape.errors import Unparsed
@@ -70,11 +71,15 @@ class Run(Translator):
         if native.get("type") not in TYPES:
             yield d.Unknown(native)
             return
+        check_texts(native, ("sessionID",))
         self._has_spoken = True
-        if (session := str(native["sessionID"])) != self._session:
+        if (session := native["sessionID"]) != self._session:
             self._session = session  # another one after --fork
             yield d.NativeSession(session)
         yield d.BeginTurn()  # of bare lines: the prompt was sent by others
+        yield from self._all_or_unreadable(self._line(native))
+
+    def _line(self, native: dict[str, Any]) -> Iterator[d.Draft]:
         match native:
             case {"type": "step_start", "part": {"messageID": str(message)}}:
                 yield from self._step_began(message)

@@ -53,8 +53,10 @@ class Serve(Translator):
         match native:
             case {"method": str(), "path": str()}:
                 return sent
-            case {"type": str(), "properties": {}} | {"payload": {"type": str()}} | {"id": str(), "type": str(), "data": {}}:
+            case {"type": str(), "properties": {}} | {"payload": {"type": str()}}:
                 return not sent
+            case {"id": str(), "type": str(kind), "data": {}}:
+                return not sent and "." in kind  # what Pi answers looks the same, and is a `response`
             case _:
                 return False
 
@@ -81,23 +83,33 @@ class Serve(Translator):
             if not isinstance(kind, str) or not wire.is_silent(kind):
                 yield d.Unknown(native)
             return
-        told = native["properties"] if "properties" in native else native["data"]  # of /api/event, the second API's stream
-        session = told.get("sessionID") or (told.get("info") or {}).get("id")
+        told = native.get("properties", native.get("data"))  # the latter of /api/event, the second API's stream
+        wire.check_texts(told, wire.TOLD[kind])
+        session = _session_of(told)
+        if session is None and kind not in wire.MAY_BE_NOBODYS:
+            raise Unparsed(f"{kind} of no session")
+        says_more = kind == "session.created" or self._talk.root is None or bool(self._talk.waiting)
+        if says_more:
+            yield from self._before(kind, told, session)
+        if session is None:
+            yield from happened(self, told, "")
+        elif self._talk.owns(session):
+            # What became clear by its coming is not lost with what it says.
+            yield from self._all_or_unreadable(happened(self, told, session)) if says_more else happened(self, told, session)
+
+    def _before(self, kind: str, told: dict[str, Any], session: str | None) -> Iterator[d.Draft]:
+        """Whose tape this is, and a user message that is whole now."""
         if kind == "session.created":
             yield from self._created(told["info"])
-        elif self._talk.root is None and isinstance(session, str) and kind != "session.deleted":
+        elif self._talk.root is None and session is not None and kind != "session.deleted":
             # A tape that begins in mid-session, or one that was resumed: there is no other.
             yield from self._talk.adopt(session)
-        if isinstance(session, str) and self._talk.owns(session):
-            if self._talk.waiting and not self._is_of_waiting(kind, told):
-                yield from self._flush(session)
-            yield from happened(self, told, session)
-        elif session is None:
-            yield from happened(self, told, "")
+        if session is not None and self._talk.owns(session) and self._talk.waiting and not self._is_of_waiting(told, session):
+            yield from self._all_or_unreadable(self._flush(session))
 
-    def _is_of_waiting(self, kind: str, told: dict[str, Any]) -> bool:
-        waiting = self._talk.waiting.get(told["sessionID"]) if kind == "message.part.updated" else None
-        return waiting is not None and told["part"]["messageID"] == waiting.info["id"]
+    def _is_of_waiting(self, told: dict[str, Any], session: str) -> bool:
+        waiting = self._talk.waiting.get(session)
+        return waiting is not None and "part" in told and told["part"]["messageID"] == waiting.info["id"]
 
     def _flush(self, session: str) -> Iterator[d.Draft]:
         waiting = self._talk.waiting.get(session)
@@ -238,6 +250,8 @@ class Serve(Translator):
             yield requests.create_session(self.head.permission_mode)
 
     def _sent(self, native: Native) -> Iterable[d.Draft]:
+        if isinstance(native, dict) and isinstance(path := native.get("path"), str):
+            native = native | {"path": path.partition("?")[0]}  # `?directory=`: of which project (capture 41)
         match native:
             case {"method": "POST", "path": "/session"} | {"method": "POST", "path": "/api/session"}:
                 yield from self._session_made(answered(native))
@@ -343,6 +357,21 @@ class Serve(Translator):
             yield from self._flush(session)
         for error in self._refusals.take_all():
             yield d.Failure(content.words_of(error), content.name_of(error))
+
+
+def _session_of(told: dict[str, Any]) -> str | None:
+    """Whose this is; of a message or a part only once it was found to have what it must."""
+    session = told.get("sessionID")
+    if (part := told.get("part")) is not None:
+        wire.check_part(part)
+        session = session or part["sessionID"]  # versions before this one told it there alone
+    elif (info := told.get("info")) is not None:
+        if "role" in info:
+            wire.check_message(info)
+        session = session or info.get("sessionID", info["id"])
+    if session is not None and type(session) is not str:
+        raise Unparsed("'sessionID' is no text")
+    return session
 
 
 _EVENTS: dict[str, Callable[[Serve, dict[str, Any], str], Iterable[d.Draft]]] = {

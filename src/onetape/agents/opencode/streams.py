@@ -34,7 +34,7 @@ class Streams:
         self._seen[part] = None
 
     def part(self, part: dict[str, Any], message: str, under: str | None) -> Iterator[d.Draft]:
-        id, text, time = part["id"], str(part["text"]), part.get("time") or {}
+        id, text, time = part["id"], part["text"], part.get("time") or {}
         if id not in self._seen:
             yield self._begin(id, part["sessionID"], d.Open(id, _visibility(part), message, under, message))
         stream = self._open.get(id)

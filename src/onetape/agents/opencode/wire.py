@@ -1,22 +1,46 @@
-"""The names of OpenCode's wire: every event, part and tool of version 1.18.33.
+"""The names of OpenCode's wire: every event, part and tool of version 1.18.33, and the texts that they must have.
 
 The events are those of the OpenAPI document that `opencode serve` gives at
 `/doc` (a test compares), and `server.heartbeat` and `sync`, which it leaves out.
+
+What must be a text is told here, since anything else would pass for a name that nobody else
+uses; what else must be there shows where it is read.
 """
 
-from typing import Literal
+from typing import Any, Literal
 
 from msgspec import Struct
 
+from onetape.errors import Unparsed
+
+Texts = tuple[str, ...]
+
+
+def check_texts(native: dict[str, Any], names: Texts) -> None:
+    for name in names:
+        if type(native[name]) is not str:
+            raise Unparsed(f"{name!r} is no text")
+
+
 # --- events -----------------------------------------------------------------
 
-TOLD = frozenset({
-    "session.created", "session.updated", "session.deleted", "session.status", "session.idle", "session.error", "session.compacted",
-    "message.updated", "message.removed", "message.part.updated", "message.part.removed", "message.part.delta",
-    "permission.asked", "permission.replied", "question.asked", "question.replied", "question.rejected",
-    "mcp.tools.changed", "mcp.browser.open.failed",
-})  # fmt: skip
+_SESSION: Texts = ("sessionID",)
+_MESSAGE: Texts = (*_SESSION, "messageID")
+TOLD: dict[str, Texts] = {
+    # A message and a part say themselves whose they are, and so does a session.
+    "message.updated": (), "message.part.updated": (), "session.created": (), "session.updated": (), "session.deleted": (),
+    "message.removed": _MESSAGE, "message.part.removed": (*_MESSAGE, "partID"),
+    "message.part.delta": (*_MESSAGE, "partID", "field", "delta"),
+    "session.status": _SESSION, "session.idle": _SESSION, "session.compacted": _SESSION,
+    "session.error": (),
+    "permission.asked": (*_SESSION, "id", "permission"), "permission.replied": (*_SESSION, "requestID"),
+    "question.asked": (*_SESSION, "id"), "question.replied": (*_SESSION, "requestID"), "question.rejected": (*_SESSION, "requestID"),
+    "mcp.tools.changed": ("server",), "mcp.browser.open.failed": ("mcpName", "url"),
+}  # fmt: skip
 """Events that may say something about a session."""
+
+MAY_BE_NOBODYS = frozenset({"session.error", "mcp.tools.changed", "mcp.browser.open.failed"})
+"""Of a plugin or a skill, or of the whole server."""
 
 SILENT = frozenset({
     # Start-up and housekeeping of the server: nothing happened in a session.
@@ -63,13 +87,28 @@ class Delta(Struct):
     properties: Words
 
 
-# --- parts ------------------------------------------------------------------
+# --- messages and parts -----------------------------------------------------
 
-PARTS = frozenset({
-    "text", "reasoning", "file", "tool", "subtask", "retry", "compaction",
+ROLES = ("user", "assistant")
+_MESSAGE_INFO: Texts = ("id", "sessionID")
+_PART: Texts = ("id", "messageID", "sessionID", "type")
+PARTS: dict[str, Texts] = {
+    "text": (*_PART, "text"), "reasoning": (*_PART, "text"), "file": (*_PART, "url"), "tool": (*_PART, "tool", "callID"),
+    "subtask": (*_PART, "prompt"), "retry": _PART, "compaction": _PART,
     # Marks, and what other words say: files changed are on the tools' results, an @agent stands in the text.
-    "step-start", "step-finish", "snapshot", "patch", "agent",
-})  # fmt: skip
+    "step-start": _PART, "step-finish": _PART, "snapshot": _PART, "patch": _PART, "agent": _PART,
+}  # fmt: skip
+
+
+def check_message(info: dict[str, Any]) -> None:
+    check_texts(info, _MESSAGE_INFO)
+    if info["role"] not in ROLES:
+        raise Unparsed(f"a message of {info['role']!r}")
+
+
+def check_part(part: dict[str, Any]) -> None:
+    check_texts(part, PARTS.get(part["type"], _PART))
+
 
 # --- tools ------------------------------------------------------------------
 

@@ -100,7 +100,7 @@ class Dialogs:
         for dialog in [each for each in self._open.values() if each.ask.call_id == call_id]:
             del self._open[dialog.id]
             match dialog.ask, details:
-                case d.Query(), {"answers": [*_] as all_answers}:
+                case d.Query(), {"answers": [*all_answers]} if dialog.packed:
                     yield d.Reply(dialog.id, msgspec.convert(all_answers, list[list[str]]))
                 case d.Query(), {"answer": str(answer)}:
                     yield d.Reply(dialog.id, [[answer]])
@@ -159,8 +159,10 @@ def _response(id: str, **answer: Any) -> dict[str, Any]:
 
 def _dialog(native: dict[str, Any], running: Running) -> Dialog:
     match native:
-        case {"method": str(method), "title": str(title), "id": str(id)} if title.startswith((_PERMISSION, _QUESTION)):
-            return _ours(id, method, title, list(native.get("options") or ()))
+        case {"method": str(method), "title": str(title), "id": str(id)} if title.startswith((_PERMISSION, _QUESTION)) and (
+            ours := _ours(id, method, title, list(native.get("options") or ()))
+        ):
+            return ours
         case {"method": "confirm" as method, "id": str(id), "title": str(title), "message": str(message)}:
             return Dialog(id, method, _permission(id, title, running, {"reason": message, "title": title}))
         case {"method": "select" as method, "id": str(id), "title": str(title), "options": [*options]}:
@@ -173,17 +175,25 @@ def _dialog(native: dict[str, Any], running: Running) -> Dialog:
             raise Unparsed("a dialog without the fields it must have")
 
 
-def _ours(id: str, method: str, title: str, options: list[str]) -> Dialog:
+def _ours(id: str, method: str, title: str, options: list[str]) -> Dialog | None:
+    """None for the words of another extension that begin like ours."""
     kind, _, told = title.partition(" ")
-    asked = msgspec.json.decode(told)
-    if kind == _PERMISSION.strip():
-        metadata = {"input": asked["input"]} | ({"options": options} if options else {})
-        return Dialog(id, method, d.Ask(id, tool_name(asked["toolName"]), asked["toolCallId"], metadata), options)
-    if "questions" in asked:
-        questions = [_asked(str(at), each) for at, each in enumerate(asked["questions"], 1)]
-        return Dialog(id, method, d.Query(id, questions, asked["toolCallId"]), packed=True)
-    one = Question(id, None, asked["question"], [Option(label) for label in options])
-    return Dialog(id, method, d.Query(id, [one], asked["toolCallId"]), options)
+    try:
+        asked = msgspec.json.decode(told)
+    except msgspec.DecodeError:
+        return None
+    match asked:
+        case {"toolCallId": str(call), "toolName": str(tool), "input": given} if kind == _PERMISSION.strip():
+            metadata = {"input": given} | ({"options": options} if options else {})
+            return Dialog(id, method, d.Ask(id, tool_name(tool), call, metadata), options)
+        case {"toolCallId": str(call), "questions": [*several]} if kind == _QUESTION.strip():
+            questions = [_asked(str(at), each) for at, each in enumerate(several, 1)]
+            return Dialog(id, method, d.Query(id, questions, call), packed=True)
+        case {"toolCallId": str(call), "question": str(question)} if kind == _QUESTION.strip():
+            one = Question(id, None, question, [Option(label) for label in options])
+            return Dialog(id, method, d.Query(id, [one], call), options)
+        case _:
+            return None
 
 
 def _asked(id: str, told: dict[str, Any]) -> Question:
@@ -192,23 +202,28 @@ def _asked(id: str, told: dict[str, Any]) -> Question:
 
 
 def _permission(id: str, title: str, running: Running, metadata: dict[str, Any]) -> d.Ask:
-    # Hooks run one after the other, each before its call does anything (09f): it is about the latest.
     if not running:
         return d.Ask(id, title, None, metadata)
-    call_id, tool = list(running.items())[-1]
+    # Hooks run one after the other, each before its call does anything (09f): it is about the latest, unless a running tool asks by itself.
+    given = _given({title, metadata["reason"]} - {""}, running)
+    call_id = given[0] if len(given) == 1 else list(running)[-1]
+    tool = running[call_id]
     return d.Ask(id, tool_name(tool.name), call_id, {"input": tool.args} | metadata)
 
 
 def _question(id: str, title: str, running: Running, options: list[str]) -> d.Query:
     question = Question(id, None, title, [Option(label) for label in options])
-    return d.Query(id, [question], _asking(title, running))
+    calls = _given({title}, running) or list(running)
+    return d.Query(id, [question], calls[0] if len(calls) == 1 else None)
 
 
-def _asking(title: str, running: Running) -> str | None:
-    """The call that asks this: the one that was given these words (dialogs of two calls may be open, 11c), or the only one."""
-    given = [call for call, tool in running.items() if isinstance(tool.args, dict) and title in tool.args.values()]
-    calls = given or list(running)
-    return calls[0] if len(calls) == 1 else None
+def _given(words: set[str], running: Running) -> list[str]:
+    """The calls that were given these words: dialogs of two calls may be open (11c)."""
+    return [call for call, tool in running.items() if isinstance(tool.args, dict) and not words.isdisjoint(_strings(tool.args))]
+
+
+def _strings(args: dict[str, Any]) -> Iterator[str]:
+    return (value for value in args.values() if isinstance(value, str))
 
 
 # --- labels -----------------------------------------------------------------

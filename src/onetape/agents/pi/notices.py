@@ -21,8 +21,8 @@ class Notices:
         self._queued = 0
         self._shown: dict[str, str] = {}
         self._plan: list[dict[str, str]] = []
-        self.failed_compaction = ""
-        """Why the last compaction failed, in words that the answer to `compact` repeats."""
+        self._failed_compaction: str | None = ""
+        """Why the last compaction failed; None if it was aborted."""
 
     def read(self, native: dict[str, Any]) -> Iterator[d.Draft]:
         match native:
@@ -38,7 +38,7 @@ class Notices:
                 yield self._compacted(summary)
             case {"type": "compaction_end", "aborted": bool(aborted)}:
                 why = str(native.get("errorMessage") or "")
-                self.failed_compaction = "Compaction cancelled" if aborted else why
+                self._failed_compaction = None if aborted else why
                 yield self._compacted(why or ("aborted" if aborted else None), failed=True)
             case {"type": "queue_update", "steering": [*steering], "followUp": [*later]}:
                 yield from self._queue(len(steering) + len(later))
@@ -54,6 +54,11 @@ class Notices:
     def _compacted(self, detail: str | None, *, failed: bool = False) -> d.Draft:
         was_told, self._is_compacting = self._is_compacting, False
         return d.CloseNote("compaction", detail, failed=failed) if was_told else d.Note("compaction", detail, failed=failed)
+
+    def has_told(self, why: str) -> bool:
+        """Whether the answer to `compact` repeats why the last compaction failed; of an abort it may say anything (1.5.0)."""
+        told, self._failed_compaction = self._failed_compaction, ""
+        return told is None or told.endswith(why)
 
     def _queue(self, waiting: int) -> Iterator[d.Draft]:
         if waiting > self._queued:  # what leaves the queue is told by its message

@@ -48,7 +48,7 @@ def shell_of(tool: str, args: Any, cwd: str | None) -> d.Shell | None:
 def _ran(args: Any, text: str, told: dict[str, Any], cwd: str | None, *, failed: bool) -> tuple[str, d.Shell]:
     text, code, output = _outcome(text, failed=failed)
     match told.get("structuredContent"):
-        case {"output": str() as whole, "exit_code": int() as exact}:
+        case {"output": str() as whole, "exit_code": int() as exact} if type(exact) is int:
             code, output = exact, whole  # not cut to what the model may see
         case _:
             pass

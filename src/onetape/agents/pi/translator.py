@@ -12,7 +12,7 @@ from typing import Any
 from onetape import drafts as d
 from onetape.agents.pi import encode
 from onetape.agents.pi.blocks import HotDelta
-from onetape.agents.pi.content import SHELLS, arguments, text_of, tool_name
+from onetape.agents.pi.content import SHELLS, arguments, content_of, text_of, tool_name
 from onetape.agents.pi.conversation import Conversation, outcome
 from onetape.agents.pi.dialogs import MODE_COMMAND, Dialogs
 from onetape.agents.pi.notices import bash, failure
@@ -97,10 +97,10 @@ class Rpc(Conversation):
                 yield from self._message(message)
             case "tool_execution_start", {"toolCallId": str() as id, "toolName": str() as name, "args": args}:
                 yield from self._tool_starts(id, Tool(name, args), native.get("parentToolCallId"))
-            case "tool_execution_update", {"toolCallId": str() as id, "toolName": str() as name, "partialResult": {"content": content}}:
-                yield from self._tool_goes_on(id, name, text_of(content))
-            case "tool_execution_end", {"toolCallId": str() as id, "toolName": str() as name, "result": {"content": _}}:
-                yield from self._tool_ends(id, name, native)
+            case "tool_execution_update", {"toolCallId": str() as id, "toolName": str() as name}:
+                yield from self._tool_goes_on(id, name, text_of(content_of(native.get("partialResult"))))
+            case "tool_execution_end", {"toolCallId": str() as id, "toolName": str() as name, "result": result}:
+                yield from self._tool_ends(id, name, result if isinstance(result, dict) else {}, native)
             case "agent_start", _:
                 if not self._in_turn:
                     self._in_turn, self._last, self._aborting = True, {}, False
@@ -184,10 +184,10 @@ class Rpc(Conversation):
         else:
             self._output.setdefault(id, "")
 
-    def _tool_ends(self, id: str, name: str, native: dict[str, Any]) -> Outputs:
+    def _tool_ends(self, id: str, name: str, result: dict[str, Any], native: dict[str, Any]) -> Outputs:
         tool = self._running.pop(id, None) or Tool(name, native.get("args") or {})
         has_run = self._output.pop(id, None) is not None or "durationMs" in native
-        told = native["result"] | {"durationMs": native.get("durationMs")}
+        told = result | {"content": content_of(result), "durationMs": native.get("durationMs")}
         failed = bool(native.get("isError"))
         yield from self._dialogs.outcome(id, told.get("details"))
         yield from self._result(id, tool, told, failed=failed, refused=failed and not has_run)
@@ -248,7 +248,7 @@ class Rpc(Conversation):
         if command in ("prompt", "steer", "follow_up"):
             self._prompts.take(native.get("id"))
             yield d.Failure(why)
-        elif command != "compact" or not self._notices.failed_compaction.endswith(why):
+        elif command != "compact" or not self._notices.has_told(why):
             yield d.Note("notice", f"{command}: {why}" if command else why, failed=True)
 
     def _handled(self, id: Any) -> Outputs:
@@ -260,7 +260,9 @@ class Rpc(Conversation):
         yield Send(encode.request(self.next_id(), "get_state"))  # it may have changed the session, which Pi does not tell (30)
 
     def _state(self, state: dict[str, Any]) -> Iterator[d.Draft]:
-        model, level = state.get("model") or {}, state.get("thinkingLevel")  # no model: none is configured yet
+        model, level = state.get("model") or {}, state.get("thinkingLevel")
+        if model.get("provider") == "unknown":
+            model = {}  # Pi's stand-in where none is configured yet (36d, all versions)
         if "variant" not in self._known:
             yield from self._know(model=model.get("id"), provider=model.get("provider"), variant=level)
         else:  # a session that was switched to may have another model (31), and an unsupported level became another (24)
