@@ -22,20 +22,20 @@ REMEMBERED = 4096
 
 class Asks:
     def __init__(self) -> None:
-        self._pending: dict[str, Pending] = {}
+        self.pending: dict[str, Pending] = {}
         self._resolved: Recent[str, None] = Recent(REMEMBERED)
 
     def request(self, ask: Pending) -> bool:
         """Whether this is a new ask, and not one repeated."""
         id = id_of(ask)
-        if id in self._pending or id in self._resolved:
+        if id in self.pending or id in self._resolved:
             return False
-        self._pending[id] = ask
+        self.pending[id] = ask
         return True
 
     def resolve(self, id: str) -> Pending | None:
         """The ask that an answer is for; None if there is none or it was answered before."""
-        ask = self._pending.pop(id, None)
+        ask = self.pending.pop(id, None)
         if ask is not None:
             self._resolved[id] = None
         return ask
@@ -44,10 +44,10 @@ class Asks:
         return self.where(lambda ask: ask.call_id == call_id)
 
     def where(self, wanted: Callable[[Pending], bool]) -> list[Pending]:
-        return [ask for ask in self._pending.values() if wanted(ask)]
+        return [ask for ask in self.pending.values() if wanted(ask)]
 
     def __iter__(self) -> Iterator[Pending]:
-        return iter(list(self._pending.values()))
+        return iter(list(self.pending.values()))
 
 
 def id_of(ask: Pending) -> str:

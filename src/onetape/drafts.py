@@ -12,7 +12,7 @@ native message); `under` names the call whose subagent this is part of.
 """
 
 from collections.abc import Callable, Hashable, Iterable
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -306,13 +306,15 @@ class Unheard(Draft, frozen=True):
 
 
 _Fits: TypeAlias = Callable[[Any], bool]
+D = TypeVar("D", bound=Struct)
 
 
 def _fits(kind: type[Struct]) -> _Fits:
     """Whether the plain fields of such a thing are of their types. Compiled once per kind: to look fields up for each thing takes longer
     than all that is done with it."""
     checks = [check.format(f"it.{name}") for name, hint in kind.__annotations__.items() for check in [_CHECKS.get(hint)] if check]
-    compiled: _Fits = eval(f"lambda it: {' and '.join(checks) or True}", {"nested": _nested})
+    checks += ["told(it)"] if kind in _DEEP else []
+    compiled: _Fits = eval(f"lambda it: {' and '.join(checks) or True}", {"nested": _nested, "told": _told})
     return compiled
 
 
@@ -346,14 +348,20 @@ _DEEP = frozenset({Query, Reply})
 _FITS = _Compiled()
 
 
-def fitting(draft: Draft) -> Draft:
-    """The draft itself. A native id or text that is no string must not get further: it would break the transcript, not the line."""
-    kind = type(draft)
-    is_fit = _FITS[kind](draft)
-    if not is_fit or kind in _DEEP:
-        for name, hint in kind.__annotations__.items():
-            if name in ("parts", "questions", "shell", "answers"):
-                msgspec.convert(msgspec.to_builtins(getattr(draft, name)), hint)  # says what is wrong, and where
-    if not is_fit:
-        raise Unparsed(f"{kind.__name__}: an id or a text that is none")
-    return draft
+def fitting(drafts: Iterable[D]) -> list[D]:
+    """The drafts themselves. A native id or text that is no string must not get further: it would break the transcript, not the line."""
+    told = []
+    for draft in drafts:
+        if not _FITS[type(draft)](draft):
+            _told(draft)
+            raise Unparsed(f"{type(draft).__name__}: an id or a text that is none")
+        told.append(draft)
+    return told
+
+
+def _told(draft: Struct) -> bool:
+    """Looks at the insides, and says what is wrong there, and where."""
+    for name, hint in type(draft).__annotations__.items():
+        if name in ("parts", "questions", "shell", "answers"):
+            msgspec.convert(msgspec.to_builtins(getattr(draft, name)), hint)
+    return True

@@ -9,7 +9,8 @@ Whether an event is synthetic follows from its cause: what a `recv` says is the
 agent's, all else (a send, an exit, a promise kept) is ours.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from itertools import count, repeat
 from typing import Any
 
 from msgspec import UNSET, Raw
@@ -23,7 +24,7 @@ from onetape.echoes import Echoes
 from onetape.ending import Ending
 from onetape.items import CallState, Items, OpenItem, merged, shell_part
 from onetape.recent import Recent
-from onetape.schema import ContentPart, DeltaData, Event, ItemDelta, ItemStatus, TurnStatus
+from onetape.schema import ContentPart, DeltaData, Event, Item, ItemCompleted, ItemData, ItemDelta, ItemStarted, ItemStatus, TurnStatus
 from onetape.tape import Head, Record, hash_of
 
 
@@ -46,7 +47,7 @@ class Recorder:
         self._cause: Record | None = None
         self._raw: Raw | None = None
         self._is_native = False
-        self._time = self._clock.at(0.0)
+        self._clock.at(0.0)
         self._announced: dict[str, Any] | None = None
         self._turn_id: str | None = None
         self._failed_with: str | None = None
@@ -55,6 +56,8 @@ class Recorder:
         self._turn_ids: Recent[str, None] = Recent(4096)
         self._last_turn: TurnStatus | None = None
         self._items = Items(key)
+        self.open = self._items.open
+        """The messages and statuses that go on, by key."""
         self._asks = Asks()
         self._echoes = Echoes()
         self._queue_is_due = False
@@ -65,8 +68,10 @@ class Recorder:
 
     # --- what happened ------------------------------------------------------
 
-    def record(self, cause: Record, drafts: Iterable[d.Draft]) -> list[Event]:
+    def record(self, cause: Record, drafts: Sequence[d.Draft]) -> list[Event]:
         """The events of one tape record."""
+        if not drafts and cause.t == self._clock.t and not self.blobs and not self._ending.exited:
+            return []  # as of every other line, which says nothing new
         self._begin(cause)
         for draft in drafts:
             _VERBS[type(draft)](self, draft)
@@ -82,15 +87,18 @@ class Recorder:
         if self.blobs:
             self.blobs.clear()
         first, self._sequence = self._sequence + 1, self._sequence + len(texts)
-        prefix, session_id, native_session_id, clock = self._event_prefix, self._session_id, self._native_session_id, self._clock
-        item_id, native_id, is_raw_wanted = item.item_id, item.native_id, self._include_raw
+        prefix, session_id, native_session_id, at = self._event_prefix, self._session_id, self._native_session_id, self._clock.at
+        item_id, native_id = item.item_id, item.native_id
+        # Bare lines have all one time, and nobody asks for the lines of a long answer.
+        is_one_time = {cause.t for cause in causes} == {self._clock.t}
+        times = repeat(self._clock.text) if is_one_time else [at(cause.t) for cause in causes]
+        lines = [cause.payload for cause in causes] if self._include_raw else repeat(None)
         return [
             ItemDelta(
-                f"{prefix}{number}", number, clock.text if clock.t == cause.t else clock.at(cause.t), session_id, native_session_id,
-                False, "agent", DeltaData(item_id, native_id, text), cause.payload if is_raw_wanted else None,
+                f"{prefix}{number}", number, time, session_id, native_session_id, False, "agent", DeltaData(item_id, native_id, text), raw
             )
-            for number, (cause, text) in enumerate(zip(causes, texts, strict=True), first)
-        ]  # fmt: skip
+            for number, text, time, raw in zip(count(first), texts, times, lines)
+        ]
 
     def signal(self, cause: Record, name: Any) -> list[Event]:
         """We signalled the process: if it now ends, it was stopped and did not fail."""
@@ -140,7 +148,8 @@ class Recorder:
         self._cause = cause
         self._raw = cause.payload if self._include_raw else None
         self._is_native = cause.dir == "recv"
-        self._time = self._clock.at(cause.t)
+        if cause.t != self._clock.t:
+            self._clock.at(cause.t)
         if self.blobs:
             self.blobs.clear()
         if self._ending.exited and cause.dir in ("recv", "send"):
@@ -153,7 +162,7 @@ class Recorder:
 
     # --- envelopes ----------------------------------------------------------
 
-    def _emit(self, kind: type[Any], data: Any, *, ours: bool = False) -> None:
+    def _emit(self, kind: type[Any], data: Any, ours: bool = False) -> None:
         """One event. `ours`: made to keep a promise, whatever the cause."""
         if self._announced is None and kind is not schema.SessionStarted:
             self._start({}, ours=True)
@@ -163,7 +172,7 @@ class Recorder:
         synthetic = ours or not self._is_native
         self._events.append(
             kind(
-                f"{self._event_prefix}{sequence}", sequence, self._time, self._session_id, self._native_session_id,
+                f"{self._event_prefix}{sequence}", sequence, self._clock.text, self._session_id, self._native_session_id,
                 synthetic, "daemon" if synthetic else "agent", data, self._raw,
             )
         )  # fmt: skip
@@ -289,7 +298,7 @@ class Recorder:
             "message", "assistant", first, self._items.parent(None, draft.under), draft.native_id, draft.under, draft.message,
         )  # fmt: skip
         self._items.open[draft.key] = item
-        self._emit_item(schema.ItemStarted, item, [first], "in_progress", ours=draft.is_stub)
+        self._emit_item(ItemStarted, item, [first], "in_progress", ours=draft.is_stub)
 
     def _add(self, draft: d.Add) -> None:
         item = self._items.open.get(draft.key)
@@ -312,11 +321,11 @@ class Recorder:
         # Where the final text contradicts what was streamed, the completed item is the truth.
         if final != streamed and final.startswith(streamed):
             self._delta(item, final[len(streamed) :], ours=True)
-        self._emit_item(schema.ItemCompleted, item, content, draft.status, ours=ours)
+        self._emit_item(ItemCompleted, item, content, draft.status, ours=ours)
 
     def _delta(self, item: OpenItem, text: str, *, ours: bool = False) -> None:
         item.chunks.append(text)
-        self._emit(schema.ItemDelta, schema.DeltaData(item.item_id, item.native_id, text), ours=ours)
+        self._emit(ItemDelta, DeltaData(item.item_id, item.native_id, text), ours=ours)
 
     # --- tools --------------------------------------------------------------
 
@@ -334,7 +343,7 @@ class Recorder:
         if draft.arguments is not None and not call.is_final:
             call.is_final = True
             part = schema.ToolCall(draft.name, draft.arguments, draft.call_id)
-            self._emit_item(schema.ItemCompleted, call.item, [part], "completed", ours=ours)
+            self._emit_item(ItemCompleted, call.item, [part], "completed", ours=ours)
         if alone:
             self._open_result(call, None)
             self._end_turn(d.EndTurn(), ours=True)
@@ -345,7 +354,7 @@ class Recorder:
         item = self._items.new("tool_call", "assistant", first, parent, draft.native_id or draft.call_id, draft.under)
         call = self._items.calls[draft.call_id] = CallState(draft.call_id, item, draft.under)
         self._items.remember(call)
-        self._emit_item(schema.ItemStarted, item, [first], "in_progress", ours=ours)
+        self._emit_item(ItemStarted, item, [first], "in_progress", ours=ours)
         return call
 
     def _running(self, draft: d.Running) -> None:
@@ -377,21 +386,21 @@ class Recorder:
     def _close_call(self, call: CallState, draft: d.Result, *, ours: bool = False) -> None:
         """Call and result to their ends: what is not said yet is said now."""
         if not call.is_final:
-            self._emit_item(schema.ItemCompleted, call.item, [call.item.first], "failed", ours=True)
+            self._emit_item(ItemCompleted, call.item, [call.item.first], "failed", ours=True)
         result = self._open_result(call, draft.native_id, ours=ours)
         output = "".join(result.chunks) if draft.output is None else draft.output
         shell = merged(call.shell, draft.shell)
         content: list[ContentPart] = [schema.ToolResult(call.call_id, output)]
         content += [shell_part(shell)] if shell else []
         content += draft.parts
-        self._emit_item(schema.ItemCompleted, result, content, "failed" if draft.failed else "completed", ours=ours)
+        self._emit_item(ItemCompleted, result, content, "failed" if draft.failed else "completed", ours=ours)
         del self._items.calls[call.call_id]
 
     def _open_result(self, call: CallState, native_id: str | None, *, ours: bool = False) -> OpenItem:
         if call.result is None:
             first = schema.ToolResult(call.call_id, "")
             call.result = self._items.new("tool_result", "tool", first, call.item.parent_id, native_id or call.call_id, call.under)
-            self._emit_item(schema.ItemStarted, call.result, [first], "in_progress", ours=ours)
+            self._emit_item(ItemStarted, call.result, [first], "in_progress", ours=ours)
         return call.result
 
     # --- asks ---------------------------------------------------------------
@@ -434,7 +443,7 @@ class Recorder:
 
     def _resolve_by_outcome(self, call: CallState, *, refused: bool) -> None:
         """The answer is not on the tape (a stranger's recording): whether it ran tells."""
-        for ask in self._asks.of_call(call.call_id):
+        for ask in self._asks.of_call(call.call_id) if self._asks.pending else ():
             if refused or isinstance(ask, d.Query):
                 self._reject(ask)
             else:
@@ -452,7 +461,7 @@ class Recorder:
         item = self._items.new("status", None, first, self._items.parent(None, draft.under), draft.native_id, draft.under)
         item.followed = True
         self._items.open[draft.key] = item
-        self._emit_item(schema.ItemStarted, item, [first], "in_progress")
+        self._emit_item(ItemStarted, item, [first], "in_progress")
 
     def _close_note(self, draft: d.CloseNote) -> None:
         item = self._items.open.pop(draft.key, None)
@@ -462,7 +471,7 @@ class Recorder:
             return
         content: list[ContentPart] = [schema.Status(item.first.label, draft.detail if draft.detail is not None else item.first.detail)]
         content += [schema.Json(draft.json)] if draft.json is not None else []
-        self._emit_item(schema.ItemCompleted, item, content, "failed" if draft.failed else "completed")
+        self._emit_item(ItemCompleted, item, content, "failed" if draft.failed else "completed")
 
     def _unknown(self, draft: d.Unknown) -> None:
         # Outside a turn it gets one of its own, which says nothing of the agent's.
@@ -489,12 +498,23 @@ class Recorder:
         native_id: str | None, under: str | None, status: ItemStatus = "completed", *, ours: bool = False,
     ) -> None:  # fmt: skip
         item = self._items.new(kind, role, content[0] if content else schema.Text(""), self._items.parent(None, under), native_id, under)
-        self._emit_item(schema.ItemStarted, item, content, "in_progress", ours=ours)
-        self._emit_item(schema.ItemCompleted, item, content, status, ours=ours)
+        self._emit_item(ItemStarted, item, content, "in_progress", ours=ours)
+        self._emit_item(ItemCompleted, item, content, status, ours=ours)
 
     def _emit_item(self, kind: type[Any], item: OpenItem, content: list[ContentPart], status: ItemStatus, *, ours: bool = False) -> None:
-        told = schema.Item(item.item_id, item.native_id, item.parent_id, item.kind, item.role, content, status)
-        self._emit(kind, schema.ItemData(told), ours=ours)
+        told = Item(item.item_id, item.native_id, item.parent_id, item.kind, item.role, content, status)
+        if self._announced is None or self._has_ended:
+            self._emit(kind, ItemData(told), ours)
+            return
+        # What `_emit` would do, written out: nearly all that is told are items.
+        self._sequence = sequence = self._sequence + 1
+        synthetic = ours or not self._is_native
+        self._events.append(
+            kind(
+                f"{self._event_prefix}{sequence}", sequence, self._clock.text, self._session_id, self._native_session_id,
+                synthetic, "daemon" if synthetic else "agent", ItemData(told), self._raw,
+            )
+        )  # fmt: skip
 
     # --- closing ------------------------------------------------------------
 
@@ -505,6 +525,8 @@ class Recorder:
 
     def _close_where(self, wanted: Callable[[str | None, str | None], bool]) -> None:
         """Rejects the asks, fails the items and gives the results of what is nested in the wanted calls."""
+        if not (self._asks.pending or self.open or self._items.calls):
+            return  # nearly always
         for ask in self._asks.where(lambda ask: not ask.background and wanted(ask.under, ask.call_id)):
             self._reject(ask)
         for key, item in self._items.open_where(lambda item: not item.followed and wanted(item.under, None)):
@@ -530,7 +552,7 @@ class Recorder:
             self._end_turn(d.EndTurn("failed", self._spent(), self._ending.message, "process_exit"), ours=True)
         for key, item in list(self._items.open.items()):
             del self._items.open[key]
-            self._emit_item(schema.ItemCompleted, item, item.streamed(), "failed", ours=True)
+            self._emit_item(ItemCompleted, item, item.streamed(), "failed", ours=True)
 
 
 def _identity(head: Head) -> dict[str, Any]:

@@ -289,16 +289,16 @@ def type_of(event: Event) -> str:
     return event.__struct_config__.tag  # type: ignore[return-value]
 
 
-_encoder = msgspec.json.Encoder()
+_encode = msgspec.json.Encoder().encode
 
 
 def to_json(value: Any) -> bytes:
     """JSON of anything a transcript may hold, numbers no encoder takes included."""
     try:
-        return _encoder.encode(value)
+        return _encode(value)
     except (OverflowError, UnicodeEncodeError):
         # Integers beyond 64 bits (an agent's tool may print any number) keep their digits as text.
-        return _encoder.encode(_tame(msgspec.to_builtins(value)))
+        return _encode(_tame(msgspec.to_builtins(value)))
 
 
 def _tame(value: Any) -> Any:

@@ -72,7 +72,7 @@ class Record(Struct, frozen=True, omit_defaults=True, gc=False):
     def native(self) -> Any:
         """The payload as Python data, or `Unparsed`."""
         try:
-            native = _decode(self.payload)
+            native = quick(self.payload)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             native = decode(self.payload)
         if isinstance(native, str):
@@ -161,16 +161,17 @@ def read(source: Iterable[bytes]) -> Iterator[Record]:
 
 def batches(source: Iterable[bytes]) -> Iterator[list[Record]]:
     """The same, together what comes together."""
-    said = ([line for line in some if line and not line.isspace()] for some in _completed(source))
+    said = (some if _are_plain(some) else [line for line in some if line and not line.isspace()] for some in _completed(source))
     leading: list[bytes] = []
     as_record = None
     for some in said:
         leading += some if leading else [line.removeprefix(BOM) for line in some[:1]] + some[1:]
         if (as_record := _reader(leading)) is not None:
             break
+    as_records = _taped_ones if as_record is _taped else _bare_ones
     for some in chain([leading], said):
         for at in range(0, len(some), TOGETHER):
-            yield [*map(as_record or _bare, some[at : at + TOGETHER])]
+            yield as_records(some[at : at + TOGETHER])
 
 
 def _reader(leading: list[bytes]) -> Callable[[bytes], Record] | None:
@@ -181,6 +182,19 @@ def _reader(leading: list[bytes]) -> Callable[[bytes], Record] | None:
         if line.lstrip().startswith(b"{"):
             return _bare
     return None if len(leading) < 100 else _bare
+
+
+def _taped_ones(lines: list[bytes]) -> list[Record]:
+    return [*map(_taped, lines)]
+
+
+def _bare_ones(lines: list[bytes]) -> list[Record]:
+    return [Record(0.0, "recv", said) for said in map(Raw, lines)] if _are_plain(lines) else [*map(_bare, lines)]
+
+
+def _are_plain(lines: list[bytes]) -> bool:
+    """Whether none is blank or begins with a quote, by a look at the first in order: both come before whatever an object begins with."""
+    return not lines or min(lines) > b'"\xff'
 
 
 def _bare(line: bytes) -> Record:
@@ -235,7 +249,8 @@ def _skip(text: str, at: int) -> int:
 
 # --- decoding ---------------------------------------------------------------
 
-_decode = msgspec.json.Decoder().decode
+quick = msgspec.json.Decoder().decode
+"""JSON as nearly all of it is; the rest is told from what is none by `decode`."""
 _decode_record = msgspec.json.Decoder(Record).decode
 
 

@@ -9,7 +9,7 @@ It streams: nothing here grows with the length of the tape.
 
 import hashlib
 from collections.abc import Iterable, Iterator
-from itertools import chain, islice
+from itertools import chain
 from typing import Any
 
 import msgspec
@@ -22,11 +22,13 @@ from onetape.drafts import Unreadable
 from onetape.errors import Refused, Unparsed
 from onetape.recorder import Recorder
 from onetape.schema import Event
-from onetape.tape import Head, Record, is_heard
+from onetape.tape import Head, Record
 from onetape.translator import NOT_HOT, Send, Translator
 
 # How many records may pass before a dialect is recognised; then the agent's main one is taken.
 UNDECIDED = 64
+# Records of one batch whose events are handed on together.
+HANDFUL = 32
 
 
 def transcribe(
@@ -78,7 +80,7 @@ class Transcriber:
         head = msgspec.structs.replace(head, agent=agent.name, session_id=session_id, key=key)
         self.agent = agent
         self.session_id = session_id
-        self.translator: Translator = agent.translator(dialect or head.dialect, _said(leading))(head)
+        self.translator: Translator = agent.translator(dialect or head.dialect, _said(leading[:UNDECIDED]))(head)
         self._last: Record | None = None
         """What the agent said last: the cause of what it makes us say when the tape is over."""
         self._recorder = Recorder(
@@ -94,35 +96,30 @@ class Transcriber:
         for batch in batches:
             at = 0
             while at < len(batch):
-                events = self.run(batch, at)
-                at += len(events) or 1
-                yield from events or self.step(batch[at - 1])[1]
+                told: list[Event] = []
+                # A handful together: whoever encodes them in one go has the processor's caches to himself for that long.
+                until = min(at + HANDFUL, len(batch))
+                while at < until:
+                    events = self.run(batch, at) if self._recorder.open else []
+                    at += len(events) or 1
+                    told += events or self.step(batch[at - 1])[1]
+                yield from told
         yield from self.finish()
 
     def run(self, records: list[Record], at: int) -> list[Event]:
         """The short way: if an answer's next words begin here, their events, one for each record as far as they go on. Else none."""
         hot = self.translator.hot
-        if hot is None or not hot.may_be(records[at]):
+        if hot is None or not self._recorder.open or not hot.may_be(records[at]):
             return []
-        decode, place, words = hot.decode, hot.place, hot.words
         try:
-            message = decode(records[at].payload)
+            message = hot.decode(records[at].payload)
         except NOT_HOT:
             return []
         said = self.translator.glance(message)
         item = self._recorder.speaking(said.key) if said is not None and said.text else None
         if item is None:
             return []
-        here, texts = place(message), [words(message)]
-        for record in islice(records, at + 1, None):
-            try:
-                message = decode(record.payload)
-            except NOT_HOT:
-                break
-            text = words(message)
-            if not text or place(message) != here or record.dir != "recv" or record.note is not None or record.stream is not None:
-                break
-            texts.append(text)
+        texts = [hot.words(message), *hot.following(records, at + 1, hot.place(message))]
         taken = records[at : at + len(texts)]
         self._last = taken[-1]
         return self._recorder.words(taken, item, texts)
@@ -133,10 +130,24 @@ class Transcriber:
 
     def step(self, record: Record) -> tuple[Record, list[Event], list[Send]]:
         """One record as the tape must keep it, its events, and what the agent demands in answer to it."""
-        if not is_heard(record):
+        # Every line goes through here: what is written out is so in place of a call.
+        if record.dir != "recv" or record.stream is not None or record.note is not None:  # as is_heard says
             return record, self._other(record), []
         self._last = record
-        return self._heard(record)
+        try:
+            native = tape.quick(record.payload)
+        except NOT_HOT:
+            native = None
+        if type(native) is not dict:
+            try:
+                native = record.native()
+            except Unparsed as error:
+                return self._unparsed(record, str(error))
+        outputs = self.translator.feed(native)
+        if outputs and Send in map(type, outputs):
+            drafts = [output for output in outputs if not isinstance(output, Send)]
+            return record, self._recorder.record(record, drafts), [output for output in outputs if isinstance(output, Send)]
+        return record, self._recorder.record(record, outputs), []  # type: ignore[arg-type]
 
     def _other(self, record: Record) -> list[Event]:
         match record.dir:
@@ -165,19 +176,11 @@ class Transcriber:
         events = self._recorder.record(self._last, drafts) if drafts and self._last is not None else []
         return events if self.translator.is_history else events + self._recorder.finish()
 
-    def _heard(self, record: Record) -> tuple[Record, list[Event], list[Send]]:
-        try:
-            native = record.native()
-        except Unparsed as error:
-            record = record if bytes(record.payload).startswith(b'"') else tape.quoted(record)
-            if not record.line.strip():
-                return record, [], []  # a blank line says nothing, on a tape as between bare lines
-            return record, self._recorder.record(record, [Unreadable(str(error), "line")]), []
-        outputs = self.translator.feed(native)
-        if Send not in map(type, outputs):  # nearly always
-            return record, self._recorder.record(record, outputs), []  # type: ignore[arg-type]
-        drafts = [output for output in outputs if not isinstance(output, Send)]
-        return record, self._recorder.record(record, drafts), [output for output in outputs if isinstance(output, Send)]
+    def _unparsed(self, record: Record, why: str) -> tuple[Record, list[Event], list[Send]]:
+        record = record if bytes(record.payload).startswith(b'"') else tape.quoted(record)
+        if not record.line.strip():
+            return record, [], []  # a blank line says nothing, on a tape as between bare lines
+        return record, self._recorder.record(record, [Unreadable(why, "line")]), []
 
     def _sent(self, record: Record) -> list[Event]:
         match _quietly(record):
@@ -224,10 +227,11 @@ def _leading(batches: Iterator[list[Record]], agent: str | Agent | None = None) 
     head: Head | None = None
     whose = registry.find(agent) if isinstance(agent, str) else agent
     for batch in batches:
+        first = batch[: max(0, UNDECIDED - len(leading))]  # however many come together
         leading += batch
-        head = head or next((head_of(record) for record in batch if record.dir == "head"), None)
+        head = head or next((head_of(record) for record in first if record.dir == "head"), None)
         is_told = head is not None and head.dialect is not None
-        if is_told or len(leading) >= UNDECIDED or (whose is not None and whose.recognise(_said(batch)) is not None):
+        if is_told or len(leading) >= UNDECIDED or (whose is not None and whose.recognise(_said(first)) is not None):
             break
     return leading, head
 

@@ -40,6 +40,8 @@ MALFORMED = (Unparsed, KeyError, IndexError, TypeError, ValueError, AttributeErr
 
 # How far into a line the mark of a hot one is looked for; where it stands later, the line takes the ordinary way.
 REACH = 200
+# Hot lines that are decoded one by one before the next are taken together, and how many that are.
+FEW, TOGETHER = 8, 64
 
 
 class Send(Struct, frozen=True):
@@ -57,18 +59,60 @@ class Hot(Struct, frozen=True):
     mark: bytes
     """Stands at the beginning of every such line."""
     decode: Callable[[Raw], Any]
+    decode_list: Callable[[bytes], list[Any]]
     place: Callable[[Any], Any]
     """Where its words go: as long as nothing else is said, to the same message as those of the same place before."""
     words: Callable[[Any], str]
 
     def may_be(self, record: Record) -> bool:
-        return is_heard(record) and bytes(record.payload).find(self.mark, 0, REACH) >= 0
+        return is_heard(record) and self.mark in bytes(memoryview(record.payload)[:REACH])
+
+    def following(self, records: list[Record], at: int, place: Any) -> list[str]:
+        """The next words of the same place, a text for each record from here that brings nothing else."""
+        texts: list[str] = []
+        while at < len(records):
+            # A few are seen one by one first: where an answer is short there would be nothing to gain.
+            count = TOGETHER if len(texts) >= FEW else FEW
+            some = records[at : at + count]
+            told = self._together(some, place) if count > FEW else None
+            told = self._one_by_one(some, place) if told is None else told
+            texts += told
+            if len(told) < len(some):
+                break
+            at += len(some)
+        return texts
+
+    def _one_by_one(self, records: list[Record], place: Any) -> list[str]:
+        texts: list[str] = []
+        for record in records:
+            try:
+                message = self.decode(record.payload)
+            except NOT_HOT:
+                break
+            text = self.words(message)
+            if not text or self.place(message) != place or not is_heard(record):
+                break
+            texts.append(text)
+        return texts
+
+    def _together(self, records: list[Record], place: Any) -> list[str] | None:
+        """The same in one call of the decoder, where all of them are such; else None."""
+        said = [record.payload for record in records if record.dir == "recv" and record.stream is None and record.note is None]
+        try:
+            # A blank line, one that was cut off or one of two messages makes this no list, or one of another length.
+            messages = self.decode_list(b"[" + b",".join(said) + b"]")
+        except NOT_HOT:
+            return None
+        texts = [*map(self.words, messages)]
+        is_all = len(said) == len(messages) == [*map(self.place, messages)].count(place) == len(records) and all(texts)
+        return texts if is_all else None
 
 
 def hot(mark: bytes, shape: Any, place: str, words: str) -> Hot:
     """`shape` names the few fields that matter, so that the decoder skips the rest; its literals make any other line fail,
     which then takes the ordinary way. `place` and `words` are paths of fields in it."""
-    return Hot(mark, msgspec.json.Decoder(shape).decode, attrgetter(*place.split()), attrgetter(words))
+    one, many = msgspec.json.Decoder(shape), msgspec.json.Decoder(list[shape])
+    return Hot(mark, one.decode, many.decode, attrgetter(*place.split()), attrgetter(words))
 
 
 NOT_HOT = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
@@ -129,7 +173,7 @@ class Translator:
         if type(native) is not dict:
             return [Unknown(native)]  # JSON, but no agent speaks in bare lists or numbers
         try:
-            return [output if isinstance(output, Send) else fitting(output) for output in self._read(native)]
+            return fitting(self._read(native))
         except MALFORMED as error:
             # All or nothing: half a message would be a lie. The tape keeps the whole.
             return [Unreadable(_reason(error), type(self).__name__)]
@@ -140,7 +184,7 @@ class Translator:
 
     def sent(self, native: Native) -> list[Draft]:
         try:
-            return list(map(fitting, self._sent(native)))
+            return fitting(self._sent(native))
         except MALFORMED:
             # The agent could not have read it either; its complaint will be an event.
             return [Unheard(native)]
@@ -157,7 +201,7 @@ class Translator:
     def _all_or_unreadable(self, drafts: Iterable[Draft]) -> list[Draft]:
         """For what must not be lost with others, or lose them: what was held back, and what came after it."""
         try:
-            return list(map(fitting, drafts))
+            return fitting(drafts)
         except MALFORMED as error:
             return [Unreadable(_reason(error), type(self).__name__)]
 

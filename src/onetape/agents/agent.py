@@ -1,8 +1,9 @@
 """What the rest of onetape may know of an agent: its name, its dialects, how it is started, where its histories lie."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import msgspec
 from msgspec import Raw, Struct, field
@@ -11,6 +12,9 @@ from onetape import tape
 from onetape.errors import Refused
 from onetape.tape import Record
 from onetape.translator import Translator
+
+if TYPE_CHECKING:
+    from pathlib import Path  # a seventh of what `import onetape` takes, for the sake of annotations
 
 PermissionMode = Literal["default", "plan", "acceptEdits", "bypass"]
 

@@ -47,15 +47,15 @@ class Conversation:
             match block:
                 case {"type": "text", "text": ""}:
                     pass
-                case {"type": "text", "text": str(words)}:
+                case {"type": "text", "text": str() as words}:
                     yield d.Open((message, at), None, message, under, native_id)
                     yield d.Close((message, at), words, status)
-                case {"type": "tool_use", "id": str(id), "name": str(tool)} if not _is_whole(block):
+                case {"type": "tool_use", "id": str() as id, "name": str() as tool} if not _is_whole(block):
                     args = block.get("input")
                     yield self._call(id, tool, args if isinstance(args, dict) else {}, message, under, is_final=False)
-                case {"type": "tool_use", "id": str(id), "name": str(tool), "input": {} as args}:
+                case {"type": "tool_use", "id": str() as id, "name": str() as tool, "input": {} as args}:
                     yield self._call(id, tool, args, message, under)
-                case {"type": "thinking", "thinking": str(words)}:
+                case {"type": "thinking", "thinking": str() as words}:
                     yield d.Open((message, at), "public", message, under, native_id)
                     yield d.Close((message, at), words, status)
                 case {"type": "redacted_thinking"}:
@@ -112,15 +112,15 @@ def user_parts(blocks: Iterable[Any]) -> tuple[list[ContentPart], list[d.Blob]]:
     kept: list[d.Blob] = []
     for block in blocks:
         match block:
-            case {"type": "text", "text": str(words)} if parts and (path := _mention(words)):
+            case {"type": "text", "text": str() as words} if parts and (path := _mention(words)):
                 parts.append(FileRef(path, "read"))
-            case {"type": "text", "text": str(words)}:
+            case {"type": "text", "text": str() as words}:
                 parts.append(Text(words))
-            case {"type": "image", "source": {"type": "base64", "data": str(data)} as source}:
+            case {"type": "image", "source": {"type": "base64", "data": str() as data} as source}:
                 mime = source.get("media_type") or source.get("mediaType")
                 kept.append(blobs.from_base64(data, mime))
                 parts.append(Image(blobs.path_of(kept[-1]), mime))
-            case {"type": "image", "source": {"type": "url", "url": str(url)}}:
+            case {"type": "image", "source": {"type": "url", "url": str() as url}}:
                 parts.append(Image(url))
             case _:
                 raise Unparsed("a user's block that is neither text nor an image")

@@ -69,17 +69,17 @@ class Told:
         match tool, value:
             case "create_file", _ if isinstance(args.get("path"), str):
                 yield self._created(args["path"], str(args.get("content") or ""))
-            case "edit_file", {"diff": str(diff)} if isinstance(args.get("path"), str):
+            case "edit_file", {"diff": str() as diff} if isinstance(args.get("path"), str):
                 self._existing[args["path"]] = None
                 yield patches.edited(args["path"], diff)
-            case _, str(diff) if tool in FENCED and isinstance(args.get("path"), str):
+            case _, str() as diff if tool in FENCED and isinstance(args.get("path"), str):
                 yield patches.edited(args["path"], diff)
             case "apply_patch", {"files": [*files]}:
                 yield from map(patches.patched, files)
-            case "Read", {"absolutePath": str(path), "isImage": True, "content": str(data)}:
+            case "Read", {"absolutePath": str() as path, "isImage": True, "content": str() as data}:
                 yield FileRef(path, "read")
                 yield from _image(data, (value.get("imageInfo") or {}).get("mimeType"))
-            case "Read", {"absolutePath": str(path)} if not value.get("isDirectory"):
+            case "Read", {"absolutePath": str() as path} if not value.get("isDirectory"):
                 self._existing[path] = None
                 yield FileRef(path, "read")
             case _, [*blocks] if tool.startswith("mcp__"):
@@ -141,13 +141,13 @@ def text_of(value: Any) -> str:
             return value
         case {"isImage": True}:
             return ""  # the bytes are a part of their own
-        case {"output": str(text)}:
+        case {"output": str() as text}:
             return text
-        case {"diff": str(diff)}:
+        case {"diff": str() as diff}:
             return patches.unfenced(diff)
-        case {"absolutePath": str(), "content": str(text)} | {"summary": str(text)} | {"message": str(text)}:
+        case {"absolutePath": str(), "content": str() as text} | {"summary": str() as text} | {"message": str() as text}:
             return text
-        case {"error": str(text), **rest} if not rest:
+        case {"error": str() as text, **rest} if not rest:
             return text
         case [*items] if items and all(isinstance(item, str) for item in items):
             return "\n".join(items)
@@ -159,7 +159,7 @@ def text_of(value: Any) -> str:
 
 def _block_text(block: dict[str, Any]) -> str | None:
     match block:
-        case {"type": "text", "text": str(text)} | {"type": "resource", "resource": {"text": str(text)}}:
+        case {"type": "text", "text": str() as text} | {"type": "resource", "resource": {"text": str() as text}}:
             return text
         case {"type": "image"}:
             return None
@@ -177,7 +177,7 @@ def _refused(text: str) -> bool:
 
 def _went_wrong(value: Any) -> bool:
     match value:
-        case {"exitCode": int(code)}:
+        case {"exitCode": int() as code}:
             return code != 0  # `is_error` is false then (04-shell-fail)
         case {"error": str()}:
             return True  # task_list tells its failures so
@@ -188,7 +188,7 @@ def _went_wrong(value: Any) -> bool:
 def _run(tool: str, value: Any) -> d.Shell | None:
     """How a command ended; what it was, its call said."""
     match value:
-        case {"output": str(output)} if tool in SHELLS:  # stderr is in it
+        case {"output": str() as output} if tool in SHELLS:  # stderr is in it
             code = value.get("exitCode")
             return d.Shell(exit_code=code if type(code) is int else None, stdout=output)
         case _:

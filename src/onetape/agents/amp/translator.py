@@ -57,7 +57,7 @@ class StreamJson(Translator):
     @classmethod
     def recognises(cls, native: Any, *, sent: bool) -> bool:
         match native:
-            case {"type": "system", "subtype": "init", "session_id": str(id)} | {"type": "result", "session_id": str(id)}:
+            case {"type": "system", "subtype": "init", "session_id": str() as id} | {"type": "result", "session_id": str() as id}:
                 return id.startswith("T-")
             case {"channel": "delegate"}:
                 return True
@@ -77,25 +77,25 @@ class StreamJson(Translator):
         if (told := native.get("session_id")) != self._native_id and isinstance(told, str) and told:
             self._native_id = told
             yield d.NativeSession(told)
-        match native:
-            case {"type": "assistant", "message": {"content": [*blocks]} as message}:
+        match native.get("type"), native:
+            case "assistant", {"message": {"content": [*blocks]} as message}:
                 yield from self._assistant(blocks, message, _parent(native))
-            case {"type": "user", "message": {"content": [*blocks]}}:
+            case "user", {"message": {"content": [*blocks]}}:
                 yield from self._user(blocks, _parent(native))
-            case {"type": "system", "subtype": "init"}:
+            case "system", {"subtype": "init"}:
                 yield d.Announce(_identity(native))
-            case {"type": "result", "is_error": False}:
+            case "result", {"is_error": False}:
                 # Mostly it is already, by its last message.
                 yield from self._ended("interrupted" if self._was_passed_over(native) else "completed")
-            case {"type": "result", "is_error": True, "error": str(error)}:
+            case "result", {"is_error": True, "error": str() as error}:
                 yield from self._failed(error)
-            case {"channel": "delegate", "id": str(id)}:
+            case _, {"channel": "delegate", "id": str() as id}:
                 yield from self._helper(id, native)
-            case {"type": "system", "subtype": str(subtype)} if subtype != "init":
+            case "system", {"subtype": str() as subtype} if subtype != "init":
                 yield d.Unknown(native)
-            case {"type": "message" | "tool_call" | "tool_result" | "error" | "done"}:
+            case "message" | "tool_call" | "tool_result" | "error" | "done", _:
                 yield from self._fallback(native)
-            case {"type": str(kind)} if kind in TYPES:
+            case str() as kind, _ if kind in TYPES:
                 raise Unparsed(f"{kind} without the fields it must have")
             case _:
                 yield d.Unknown(native)
@@ -124,7 +124,7 @@ class StreamJson(Translator):
 
     def _result(self, block: dict[str, Any]) -> Iterator[d.Draft]:
         match block:
-            case {"tool_use_id": str(id)}:
+            case {"tool_use_id": str() as id}:
                 # A tool that returned nothing has no content (28-web).
                 content = block.get("content")
                 value = document(self._conversation.tool_of(id), content) if isinstance(content, str) else content
@@ -156,15 +156,15 @@ class StreamJson(Translator):
     def _fallback(self, native: dict[str, Any]) -> Iterator[d.Draft]:
         """Lines that no build prints: a stand-in schema that others wrote for Amp, whose recordings may exist."""
         match native:
-            case {"type": "message", "content": str(words), "role": "user"}:
+            case {"type": "message", "content": str() as words, "role": "user"}:
                 yield d.Heard([Text(words)], native.get("id"))
-            case {"type": "message", "content": str(words)}:
+            case {"type": "message", "content": str() as words}:
                 yield from self._conversation.assistant([{"type": "text", "text": words}], native_id=native.get("id"))
-            case {"type": "tool_call", "tool_call": {"id": str(id), "name": str(name), "arguments": args}}:
+            case {"type": "tool_call", "tool_call": {"id": str() as id, "name": str() as name, "arguments": args}}:
                 yield d.Call(id, tool_name(name), arguments(args))
-            case {"type": "tool_result", "id": str(id)}:
+            case {"type": "tool_result", "id": str() as id}:
                 yield from self._conversation.result(id, native.get("content"), failed=False)
-            case {"type": "error", "error": str(error)}:
+            case {"type": "error", "error": str() as error}:
                 yield from self._failed(error)
             case {"type": "done"}:
                 yield from self._ended("completed")
@@ -178,7 +178,7 @@ class StreamJson(Translator):
             case {"closed": True}:
                 self._asked.pop(id, None)
                 yield d.Answer(id, "reject")  # Amp ended the helper, with the turn or for a newer message
-            case {"tool": str(tool), "input": args}:
+            case {"tool": str() as tool, "input": args}:
                 self._asked[id] = native
                 yield self._ask(id, tool, args, native)
                 if (tool, args) in self._granted:
@@ -203,7 +203,7 @@ class StreamJson(Translator):
                     parts, kept = user_parts(blocks)
                     yield from kept
                     yield d.Said(parts)
-            case {"channel": "delegate", "id": str(id), "decision": "allow" | "reject" as decision}:
+            case {"channel": "delegate", "id": str() as id, "decision": "allow" | "reject" as decision}:
                 yield from self._answered(id, decision, native)
             case {"argv": [*argv]}:
                 if words := _prompt(list(map(str, argv)), native.get("stdin")):

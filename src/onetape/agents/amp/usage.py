@@ -30,12 +30,5 @@ class Meter:
 
     def take(self) -> Usage | None:
         """The usage since it was last taken; None if none was told."""
-        usage = Usage(
-            input_tokens=self._sum.get("input_tokens"),
-            output_tokens=self._sum.get("output_tokens"),
-            cache_read_tokens=self._sum.get("cache_read_tokens"),
-            cache_write_tokens=self._sum.get("cache_write_tokens"),
-            model=self._model,
-        )
-        told, self._sum = bool(self._sum), {}
-        return usage if told else None
+        told, self._sum = self._sum, {}
+        return Usage(**told, model=self._model) if told else None

@@ -53,17 +53,17 @@ class Blocks:
     def stream(self, event: dict[str, Any], under: str | None) -> Iterator[d.Draft]:
         match event:
             case (
-                {"type": "content_block_delta", "index": int(at), "delta": {"type": "text_delta", "text": str(words)}}
-                | {"type": "content_block_delta", "index": int(at), "delta": {"type": "thinking_delta", "thinking": str(words)}}
+                {"type": "content_block_delta", "index": int() as at, "delta": {"type": "text_delta", "text": str() as words}}
+                | {"type": "content_block_delta", "index": int() as at, "delta": {"type": "thinking_delta", "thinking": str() as words}}
             ):
                 if added := self.words(at, words, under):
                     yield added
-            case {"type": "content_block_start", "index": int(at), "content_block": {"type": str(kind)} as block}:
+            case {"type": "content_block_start", "index": int() as at, "content_block": {"type": str() as kind} as block}:
                 yield from self._begin(at, kind, block, under)
-            case {"type": "message_start", "message": {"id": str(id)}}:
+            case {"type": "message_start", "message": {"id": str() as id}}:
                 yield from self.abandon(under)
                 self._message[under] = id
-            case {"type": "content_block_stop", "index": int(at)}:
+            case {"type": "content_block_stop", "index": int() as at}:
                 yield from self._end(at, under)
             case {"type": "content_block_delta" | "content_block_stop" | "message_delta" | "message_stop" | "ping" | "error"}:
                 pass  # argument pieces, signatures and citations; ends that the whole block tells
@@ -95,7 +95,7 @@ class Blocks:
             case {"type": "text" | "thinking"}:
                 self._open[under, at] = Streamed(key, kind)
                 yield d.Open(key, _visibility(kind), message, under, message or None)
-            case {"type": "tool_use" | "server_tool_use" | "mcp_tool_use", "id": str(id), "name": str(name)}:
+            case {"type": "tool_use" | "server_tool_use" | "mcp_tool_use", "id": str() as id, "name": str() as name}:
                 self._open[under, at] = Streamed(key, kind, id)
                 yield d.Call(id, tool_name(name), message=message, under=under)
             case _:
@@ -105,18 +105,18 @@ class Blocks:
         """A finished block, streamed before or not."""
         status: Any = "failed" if aborted else "completed"
         match block["type"], block:
-            case "text" as kind, {"text": str(words)}:
+            case "text" as kind, {"text": str() as words}:
                 return self._said(message, kind, words, under, status)
-            case "tool_use" | "server_tool_use" | "mcp_tool_use", {"id": str(id), "name": str(name), "input": args}:
+            case "tool_use" | "server_tool_use" | "mcp_tool_use", {"id": str() as id, "name": str() as name, "input": args}:
                 self._forget(lambda block: block.call_id == id)
                 shell = d.Shell(_command(args)) if name in SHELLS else None
                 server = block.get("server_name")
                 return [d.Call(id, f"{server}.{name}" if server else tool_name(name), arguments(args), message, under, shell=shell)]
-            case "thinking" as kind, {"thinking": str(words)}:
+            case "thinking" as kind, {"thinking": str() as words}:
                 return self._said(message, kind, words, under, status)
             case "redacted_thinking" as kind, _:
                 return self._said(message, kind, "", under, status)
-            case str(kind), {"tool_use_id": str(id), "content": content} if kind.endswith("tool_result"):
+            case str() as kind, {"tool_use_id": str() as id, "content": content} if kind.endswith("tool_result"):
                 failed = bool(block.get("is_error")) or (isinstance(content, dict) and "error_code" in content)
                 return [d.Result(id, _plain(content), failed=failed)]
             case "compaction" | "container_upload" | "fallback" as kind, _:

@@ -69,7 +69,7 @@ def mention(path: str) -> str:
 
 def user_part(block: Any) -> tuple[ContentPart, Blob | None]:
     match block:
-        case {"type": "text", "text": str(text)}:
+        case {"type": "text", "text": str() as text}:
             return Text(text), None
         case {"type": "image", "source": source}:
             path, mime, blob = _source(source)
@@ -77,11 +77,11 @@ def user_part(block: Any) -> tuple[ContentPart, Blob | None]:
         case {"type": "document", "source": source}:
             path, _, blob = _source(source)
             return FileRef(path, "read"), blob
-        case {"type": "tool_reference", "tool_name": str(tool)}:
+        case {"type": "tool_reference", "tool_name": str() as tool}:
             return Text(tool_name(tool)), None  # what a search for deferred tools found
         case {"type": "search_result", "content": [*blocks]}:
             return Text(text_of(blocks)), None
-        case {"type": str(kind)}:
+        case {"type": str() as kind}:
             return Text(f"[{kind}]"), None  # container uploads: no bytes of theirs are here
         case _:
             raise Unparsed("a content block without a type")
@@ -89,13 +89,13 @@ def user_part(block: Any) -> tuple[ContentPart, Blob | None]:
 
 def _source(source: Any) -> tuple[str, str | None, Blob | None]:
     match source:
-        case {"type": "base64", "data": str(data), "media_type": str(mime)}:
+        case {"type": "base64", "data": str() as data, "media_type": str() as mime}:
             blob = blobs.from_base64(data, mime)
-        case {"type": "text", "data": str(text)}:
+        case {"type": "text", "data": str() as text}:
             mime, blob = "text/plain", blobs.blob(text.encode(), "text/plain")
-        case {"type": "url", "url": str(url)}:
+        case {"type": "url", "url": str() as url}:
             return url, None, None
-        case {"type": "file", "file_id": str(file)}:
+        case {"type": "file", "file_id": str() as file}:
             return file, None, None
         case _:
             raise Unparsed("an image or document of an unknown source")

@@ -96,17 +96,17 @@ def _files(tool: str, args: dict[str, Any], told: Any, output: str) -> list[Cont
     match tool, told:
         case _, {"staged": True}:
             return []  # held for the machine's owner to review: the file is as it was
-        case "Write", {"type": "create", "filePath": str(path), "content": str(content)}:
+        case "Write", {"type": "create", "filePath": str() as path, "content": str() as content}:
             return [FileRef(path, "write", diffs.created(path, content))]
-        case "Write", {"filePath": str(path), "structuredPatch": [*patch]}:
+        case "Write", {"filePath": str() as path, "structuredPatch": [*patch]}:
             return [FileRef(path, "write", _patched(path, patch))]
-        case "Edit", {"filePath": str(path), "oldString": "", "newString": str(content)}:
+        case "Edit", {"filePath": str() as path, "oldString": "", "newString": str() as content}:
             return [FileRef(path, "write", diffs.created(path, content))]  # without old text: where no file is, or an empty one
-        case ("Edit" | "MultiEdit"), {"filePath": str(path), "structuredPatch": [*patch]}:
+        case ("Edit" | "MultiEdit"), {"filePath": str() as path, "structuredPatch": [*patch]}:
             return [FileRef(path, "patch", _patched(path, patch))]
-        case "NotebookEdit", {"notebook_path": str(path), "original_file": str(old), "updated_file": str(new)}:
+        case "NotebookEdit", {"notebook_path": str() as path, "original_file": str() as old, "updated_file": str() as new}:
             return [FileRef(path, "patch", diffs.between(path, old, new) if old != new else None)]
-        case "Read", {"file": {"filePath": str(path)}}:
+        case "Read", {"file": {"filePath": str() as path}}:
             return [FileRef(path, "read")]
         case _:
             return _from_arguments(tool, args, output)

@@ -28,7 +28,7 @@ class Tools:
     def note(self, block: Any, under: str | None) -> str | None:
         """Remembers a content block if it is a call; its id."""
         match block.get("type"), block:
-            case "tool_use" | "server_tool_use" | "mcp_tool_use" as kind, {"id": str(id), "name": str(name), "input": {} as args}:
+            case "tool_use" | "server_tool_use" | "mcp_tool_use" as kind, {"id": str() as id, "name": str() as name, "input": {} as args}:
                 self._calls[id] = name, args
                 if under is None and kind == "tool_use":
                     self._awaited.add(id)

@@ -128,18 +128,18 @@ class StreamJson(Translator):
                 yield from self._user(native)
             case "result", {"is_error": bool()}:
                 yield from self._result(native)
-            case "control_request", {"request_id": str(id), "request": {"subtype": str()} as request}:
+            case "control_request", {"request_id": str() as id, "request": {"subtype": str()} as request}:
                 yield from self._wants(id, request)
-            case "control_response", {"response": {"request_id": str(id), "subtype": str()} as response}:
+            case "control_response", {"response": {"request_id": str() as id, "subtype": str()} as response}:
                 yield from self._responds(id, response)
-            case "control_cancel_request", {"request_id": str(id)}:
+            case "control_cancel_request", {"request_id": str() as id}:
                 self._asked.pop(id, None)
                 yield d.Answer(id, "reject")  # withdrawn by the agent itself, on an interrupt (capture 15c)
-            case "system", {"subtype": str(subtype)}:
+            case "system", {"subtype": str() as subtype}:
                 yield from self._system(subtype, native)
             case "rate_limit_event", {"rate_limit_info": {} as info}:
                 yield notices.rate_limit(info)
-            case "tool_progress", {"tool_use_id": str(call)}:
+            case "tool_progress", {"tool_use_id": str() as call}:
                 # A heartbeat and a subagent's retry have ids of their own, and the tool's as their parent (capture 38b).
                 yield d.Running(call if self._work.is_named(call) else native.get("parent_tool_use_id") or call)
                 if isinstance(retry := native.get("subagent_retry"), dict):
@@ -147,19 +147,19 @@ class StreamJson(Translator):
                     yield notices.retry({**retry, "error": retry.get("error_category")}, retry["attempt"], under)
             case "conversation_reset", {"new_conversation_id": str()}:
                 yield d.Note("notice", f"conversation reset: {native.get('trigger') or 'clear'}")
-            case "prompt_suggestion", {"suggestion": str(words)}:
+            case "prompt_suggestion", {"suggestion": str() as words}:
                 yield d.Note("notice", f"suggested next prompt: {words}")
-            case "tool_use_summary", {"summary": str(words)}:
+            case "tool_use_summary", {"summary": str() as words}:
                 yield d.Note("notice", words)
             case "auth_status", {"output": [*lines]}:
                 yield d.Note("notice", "\n".join(map(str, lines)), failed=native.get("error") is not None)
             case "active_goal", _:
                 yield d.Note("notice", "goal", native.get("value"))
-            case "command_lifecycle", {"state": "cancelled", "command_uuid": str(id)}:
+            case "command_lifecycle", {"state": "cancelled", "command_uuid": str() as id}:
                 yield self._sends.withdraw(id)  # by cancel_async_message, or by an interrupt that also clears the queue
             case "keep_alive" | "command_lifecycle", _:
                 pass  # heartbeats, and states of a send that its echo and its turn tell
-            case str(kind), _ if kind in TYPES:
+            case str() as kind, _ if kind in TYPES:
                 raise Unparsed(f"{kind} without the fields it must have")
             case _:
                 yield d.Unknown(native)
@@ -263,7 +263,7 @@ class StreamJson(Translator):
             case {"subtype": "status", "compact_result": "failed"}:
                 self._is_compacting = False
                 yield d.CloseNote("compaction", native.get("compact_error"), failed=True, label="compaction")
-            case {"subtype": "status", "permissionMode": str(mode)}:
+            case {"subtype": "status", "permissionMode": str() as mode}:
                 yield d.Note("mode", mode)
             case {"subtype": "status"}:
                 pass  # "requesting" before each model call, and a compaction's success: its boundary follows
@@ -271,9 +271,9 @@ class StreamJson(Translator):
                 yield from self._work.read(native)
             case {"subtype": "informational", "content": str(words), "prompt_submit_outcome": {"kind": str(kind)}} if "blocked" in kind:
                 self._refusal = words, kind  # the result that follows calls it a success
-            case {"subtype": "informational", "content": str(words), "prevent_continuation": True} if words.startswith(BLOCKED):
+            case {"subtype": "informational", "content": str() as words, "prevent_continuation": True} if words.startswith(BLOCKED):
                 self._refusal = words, "blocked_by_hook"  # 2.1.197 does not name the outcome
-            case {"subtype": "permission_denied", "agent_id": str(agent)}:
+            case {"subtype": "permission_denied", "agent_id": str() as agent}:
                 yield from notices.system(native, self._work.call_of(agent))
             case {"subtype": "api_retry"}:
                 yield from self._blocks.abandon()
@@ -285,7 +285,7 @@ class StreamJson(Translator):
 
     def _wants(self, id: str, request: dict[str, Any]) -> Outputs:
         match request:
-            case {"subtype": "can_use_tool", "tool_name": str(tool), "input": {} as args}:
+            case {"subtype": "can_use_tool", "tool_name": str() as tool, "input": {} as args}:
                 self._asked[id] = request
                 under = self._work.call_of(request.get("agent_id"))
                 call = request.get("tool_use_id")
@@ -300,7 +300,7 @@ class StreamJson(Translator):
                 yield d.Query(id, elicited(request))
             case {"subtype": "hook_callback"}:
                 yield Send(encode.response(id, {"continue": True}))  # we register none; a stranger's must not hang
-            case {"subtype": str(subtype)} if subtype in UNSERVED:
+            case {"subtype": str() as subtype} if subtype in UNSERVED:
                 yield Send(encode.error(id, f"onetape does not serve {subtype}"))
             case {"subtype": "can_use_tool" | "elicitation" as subtype}:
                 yield Send(encode.error(id, "malformed request"))  # it waits for an answer, whatever we make of its question
@@ -324,7 +324,7 @@ class StreamJson(Translator):
                 yield d.Note("model", str(told.get("model") or rest.get("model") or "default"))
             case {"subtype": "interrupt"}:
                 self._is_cut_off = self._is_stopping
-            case {"subtype": "cancel_async_message", "message_uuid": str(message)} if told.get("cancelled"):
+            case {"subtype": "cancel_async_message", "message_uuid": str() as message} if told.get("cancelled"):
                 yield self._sends.withdraw(message)  # 2.1.197 tells it here alone
             case {"subtype": "apply_flag_settings", "settings": {"effortLevel": level}}:
                 yield d.Note("model", f"effort {level}", {"variant": level})
@@ -368,9 +368,9 @@ class StreamJson(Translator):
                 yield from kept
                 self._sends.add(Sent(native.get("uuid"), text_of(content), parts))
                 yield d.Said(parts, native.get("uuid"))
-            case {"type": "control_response", "response": {"request_id": str(id), "subtype": str()} as response}:
+            case {"type": "control_response", "response": {"request_id": str() as id, "subtype": str()} as response}:
                 yield from self._answered(id, response)
-            case {"type": "control_request", "request_id": str(id), "request": {"subtype": str(subtype)} as request}:
+            case {"type": "control_request", "request_id": str() as id, "request": {"subtype": str() as subtype} as request}:
                 self._requests[id] = request
                 self._is_stopping = self._is_stopping or (subtype == "interrupt" and not self._is_idle)
             case {"type": "keep_alive" | "control_cancel_request" | "update_environment_variables"}:

@@ -40,17 +40,17 @@ def user_parts(content: Iterable[Any]) -> Pieces:
 
 def _user_part(piece: Any) -> tuple[ContentPart, Blob | None]:
     match piece:
-        case {"type": "text" | "Text" | "input_text" | "output_text", "text": str(text)}:
+        case {"type": "text" | "Text" | "input_text" | "output_text", "text": str() as text}:
             return Text(text), None
         case {"type": "image" | "input_image", **source}:
             return image(_first(source, "url", "image_url", "fileId", "file_id"))
-        case {"type": "localImage" | "local_image", "path": str(path)}:
+        case {"type": "localImage" | "local_image", "path": str() as path}:
             return Image(path, blobs.mime_of(path)), None
         case {"type": "audio" | "input_audio", **source}:
             return _audio(_first(source, "url", "audio_url", "fileId", "file_id"))
-        case {"type": "localAudio" | "local_audio" | "mention" | "skill", "path": str(path)}:
+        case {"type": "localAudio" | "local_audio" | "mention" | "skill", "path": str() as path}:
             return FileRef(path, "read"), None
-        case {"type": str(kind)}:
+        case {"type": str() as kind}:
             raise Unparsed(f"user input {kind} without the fields it must have")
         case _:
             raise Unparsed("user input without a type")
@@ -113,19 +113,19 @@ def output_of(body: Any) -> tuple[str, list[ContentPart], list[Blob]]:
 
 def _answered(piece: Any) -> tuple[ContentPart, Blob | None]:
     match piece:
-        case {"type": "text" | "inputText" | "input_text", "text": str(text)}:
+        case {"type": "text" | "inputText" | "input_text", "text": str() as text}:
             return Text(text), None
-        case {"type": "image", "data": str(data), "mimeType": str(mime)} if blob := inline(data, mime):
+        case {"type": "image", "data": str() as data, "mimeType": str() as mime} if blob := inline(data, mime):
             return Image(blobs.path_of(blob), mime), blob
-        case {"type": "audio", "data": str(data), "mimeType": str(mime)} if blob := inline(data, mime):
+        case {"type": "audio", "data": str() as data, "mimeType": str() as mime} if blob := inline(data, mime):
             return FileRef(blobs.path_of(blob), "read"), blob
         case {"type": "inputImage" | "input_image", **source}:
             return image(_first(source, "imageUrl", "image_url", "file_id"))
         case {"type": "inputAudio" | "input_audio", **source}:
             return _audio(_first(source, "audioUrl", "audio_url", "file_id"))
-        case {"type": "resource", "resource": {"text": str(text)}}:
+        case {"type": "resource", "resource": {"text": str() as text}}:
             return Text(text), None
-        case {"type": "resource_link", "uri": str(uri)}:
+        case {"type": "resource_link", "uri": str() as uri}:
             return FileRef(uri, "read"), None
         case _:
             return Text(arguments(piece)), None  # an MCP server may answer with what it likes

@@ -107,9 +107,9 @@ class Items:
                 yield from self._lasts(key, "progress", f"sleeps {duration} ms", place)
             case {"type": "subAgentActivity", "kind": "interacted" | "interrupted" | "completed"}:
                 pass
-            case {"type": str(kind)} if kind in TOOLS:
+            case {"type": str() as kind} if kind in TOOLS:
                 yield from self._call(key, item, place)
-            case {"type": str(kind)} if kind in NOTES:
+            case {"type": str() as kind} if kind in NOTES:
                 pass  # told when it is completed, a moment later
             case _:
                 yield d.Unknown(item)
@@ -117,7 +117,7 @@ class Items:
     def completed(self, item: dict[str, Any], place: Place) -> Iterator[d.Draft]:
         key = (place.thread, place.turn, item["id"])
         match item:
-            case {"type": "agentMessage" | "plan", "text": str(text)}:
+            case {"type": "agentMessage" | "plan", "text": str() as text}:
                 yield from self._open(key, place)
                 del self._speaking[key]
                 yield d.Close(key, text)
@@ -140,9 +140,9 @@ class Items:
                 yield d.Note("mode", "review is over", under=place.under, native_id=item["id"])
             case {"type": "subAgentActivity", "kind": "interacted" | "interrupted" | "completed" as kind, "agentPath": path}:
                 yield d.Note("subagent", f"{path}: {kind}", under=place.under, native_id=item["id"], failed=kind == "interrupted")
-            case {"type": str(kind)} if kind in TOOLS:
+            case {"type": str() as kind} if kind in TOOLS:
                 yield from self._result(key, item, place)
-            case {"type": str(kind)} if kind in TYPES:
+            case {"type": str() as kind} if kind in TYPES:
                 raise Unparsed(f"item {kind} without the fields it must have")
             case _:
                 yield d.Unknown(item)

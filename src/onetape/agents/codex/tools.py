@@ -23,16 +23,16 @@ Call = tuple[str, str | None, d.Shell | None]
 def call_of(item: dict[str, Any], *, final: bool = False) -> Call:
     """Name, arguments (None: not final yet) and, of a command, what is known of its run."""
     match item:
-        case {"type": "commandExecution", "command": str(command)}:
+        case {"type": "commandExecution", "command": str() as command}:
             shown = told(command=command, cwd=item.get("cwd"))
             return "shell", arguments(shown), d.Shell(command, item.get("cwd"))
         case {"type": "fileChange", "changes": [*changes]}:
             return "apply_patch", arguments({"changes": changes}), None
-        case {"type": "mcpToolCall", "server": str(server), "tool": str(tool)}:
+        case {"type": "mcpToolCall", "server": str() as server, "tool": str() as tool}:
             return f"{server}.{tool}", arguments(item.get("arguments") or {}), None
-        case {"type": "dynamicToolCall", "tool": str(tool)}:
+        case {"type": "dynamicToolCall", "tool": str() as tool}:
             return _spaced(item.get("namespace"), tool), arguments(item.get("arguments") or {}), None
-        case {"type": "collabAgentToolCall", "tool": str(tool)}:
+        case {"type": "collabAgentToolCall", "tool": str() as tool}:
             # The thread a spawn makes and the model it gets are its outcome, not its arguments.
             receivers = None if tool == "spawnAgent" else item.get("receiverThreadIds")
             return snake(tool), arguments(told(prompt=item.get("prompt"), receiverThreadIds=receivers)), None
@@ -41,11 +41,11 @@ def call_of(item: dict[str, Any], *, final: bool = False) -> Call:
         case {"type": "webSearch"}:
             is_known = final or bool(item.get("query"))
             return "web_search", arguments(told(query=item.get("query"), action=item.get("action"))) if is_known else None, None
-        case {"type": "imageView", "path": str(path)}:
+        case {"type": "imageView", "path": str() as path}:
             return "view_image", arguments({"path": path}), None
         case {"type": "imageGeneration"}:
             return "image_generation", arguments(told(prompt=item.get("revisedPrompt"))) if final else None, None
-        case {"type": "functionCallOutput", "name": str(name)}:
+        case {"type": "functionCallOutput", "name": str() as name}:
             return _spaced(item.get("namespace"), name), "{}", None  # the client's own event: nobody called it
         case _:
             raise Unparsed(f"item {item['type']} without the fields it must have")

@@ -29,6 +29,7 @@ from onetape.translator import Outputs, Send, Translator, hot
 
 # Calls that set a subagent to work. To wait for one or to close it does not.
 _EMPLOYING = frozenset({"spawnAgent", "sendInput", "resumeAgent", "sendMessage", "followupTask"})
+_EMPLOYERS = ("collabAgentToolCall", "subAgentActivity")
 _THREADS = frozenset({"thread/start", "thread/resume", "thread/fork"})
 _PROMPTS = _THREADS | {"turn/start", "review/start", "thread/compact/start"}
 
@@ -71,7 +72,7 @@ class AppServer(Translator):
     @classmethod
     def recognises(cls, native: Any, *, sent: bool) -> bool:
         match native:
-            case {"method": str(method)}:
+            case {"method": str() as method}:
                 return method in notices.METHODS or method in asks.METHODS or (sent and method in ("initialize", *_PROMPTS))
             case {"id": _, "result": {"userAgent": str(), "codexHome": str()}}:
                 return not sent
@@ -90,32 +91,30 @@ class AppServer(Translator):
 
     def _read(self, native: dict[str, Any]) -> Outputs:
         match native:
-            case {"method": str(method), "id": int() | str() as id}:
+            case {"method": str() as method, "id": int() | str() as id}:
                 yield from self._asked(native, id, method, native.get("params") or {})
-            case {"method": str(method)} if method in notices.SILENT:
-                pass  # why, says the list
-            case {"method": str(method)} if method in notices.METHODS:
-                yield from self._notified(native, method, native["params"])
+            case {"method": str() as method} if method in notices.METHODS:
+                if method not in notices.SILENT:  # why, says the list
+                    yield from self._notified(native, method, native["params"])
             case {"id": _, "result": result}:
                 yield from self._responded(native["id"], result)
-            case {"id": _, "error": {"message": str(why)}}:
+            case {"id": _, "error": {"message": str() as why}}:
                 yield from self._failed(native["id"], why)
             case _:
                 yield d.Unknown(native)
 
     def _notified(self, native: dict[str, Any], method: str, params: dict[str, Any]) -> Outputs:
         if method == "thread/started":
-            yield from self._thread_started(params["thread"])
-            return
+            return self._thread_started(params["thread"])
         thread = params.get("threadId")
         if self._threads.root is None and isinstance(thread, str) and method.startswith(("turn/", "item/")):
             self._threads.announce(thread)  # the recording begins in the middle
         if thread is not None and not self._threads.is_ours(thread):
             self._threads.hold(thread, native)
-        elif method in notices.TOLD:
-            yield from self._noticed(method, params)
-        else:
-            yield from self._spoken(method, params, self._place(params))
+            return ()
+        if method in notices.TOLD:
+            return self._noticed(method, params)
+        return self._spoken(method, params, self._place(params))
 
     def _place(self, params: dict[str, Any]) -> Place:
         thread = params.get("threadId") or params.get("conversationId") or self._threads.root or ""
@@ -126,11 +125,13 @@ class AppServer(Translator):
             case "item/agentMessage/delta" | "item/plan/delta":
                 yield from self._items.said(params["itemId"], params["delta"], place)
             case "item/started":
-                yield from self._items.started(params["item"], place)
-                yield from self._employ(params["item"], place)
+                yield from self._items.started(item := params["item"], place)
+                if item.get("type") in _EMPLOYERS:
+                    yield from self._employ(item, place)
             case "item/completed":
-                yield from self._items.completed(params["item"], place)
-                yield from self._employ(params["item"], place)
+                yield from self._items.completed(item := params["item"], place)
+                if item.get("type") in _EMPLOYERS:
+                    yield from self._employ(item, place)
             case "item/commandExecution/outputDelta":
                 yield self._items.output(params["itemId"], params["delta"], place)
             case "item/reasoning/summaryTextDelta":
@@ -186,7 +187,7 @@ class AppServer(Translator):
         match item:
             case {"type": "collabAgentToolCall", "tool": tool, "receiverThreadIds": [*threads]} if tool in _EMPLOYING:
                 pass
-            case {"type": "subAgentActivity", "kind": "started", "agentThreadId": str(thread)}:
+            case {"type": "subAgentActivity", "kind": "started", "agentThreadId": str() as thread}:
                 threads = [thread]
             case _:
                 return
@@ -257,16 +258,16 @@ class AppServer(Translator):
     def _responded(self, id: Any, result: Any) -> Outputs:
         self._client.responded(id)
         match result:
-            case {"userAgent": str(agent), "codexHome": str()}:
+            case {"userAgent": str() as agent, "codexHome": str()}:
                 self._version = agent.partition("/")[2].partition(" ")[0] or None
                 yield from map(Send, self._client.opened())
-            case {"thread": {"id": str(id)} as thread, "approvalPolicy": _}:
+            case {"thread": {"id": str() as id} as thread, "approvalPolicy": _}:
                 if thread.get("forkedFromId") is None and not has_past(thread):
                     self._meter.born(id)
                 if self._threads.announce(id):
                     yield from self._announce(thread, result)
                     yield from map(Send, self._client.ready(id, self._settings, self.next_id))
-            case {"turn": {"id": str(turn)}}:
+            case {"turn": {"id": str() as turn}}:
                 self._client.starting(turn)
             case _:
                 pass  # lists, settings and histories: for who asked, no event
@@ -292,7 +293,7 @@ class AppServer(Translator):
     def _sent(self, native: Any) -> Iterable[d.Draft]:
         self._hears_sends = True
         match native:
-            case {"method": str(method), "id": int() | str() as id}:
+            case {"method": str() as method, "id": int() | str() as id}:
                 self._client.requested(id, method, native.get("params") or {})
             case {"method": "initialized"} | {"argv": _}:
                 pass

@@ -73,20 +73,20 @@ class Calls:
         state = part["state"]
         called = self._by_part.get(part["id"]) or self._meet(part)
         self._pending.pop(part["id"], None)
-        match state:
-            case {"status": "pending"}:
+        match state.get("status"), state:
+            case "pending", _:
                 self._pending[part["id"]] = called
                 yield self._call(called, part, under, None, cwd)
-            case {"status": "running", "input": {} as args}:
+            case "running", {"input": {} as args}:
                 if called.input is None or part["tool"] != called.tool:
                     yield self._call(called, part, under, args, cwd)
                 yield from self._running(called, state)
-            case {"status": "completed" | "error"} if called.is_done:
+            case "completed" | "error", _ if called.is_done:
                 pass  # told again: its attempt was given up long ago, or a pruning marks its output as cleared
-            case {"status": "error", "error": str()} if _never_ran(state):
+            case "error", {"error": str()} if _never_ran(state):
                 yield self._call(called, part, under, None, cwd)
                 yield from self._done(called, part["tool"], state, under, cwd)
-            case {"status": "completed", "input": {} as args, "output": str()} | {"status": "error", "input": {} as args, "error": str()}:
+            case ("completed", {"input": {} as args, "output": str()}) | ("error", {"input": {} as args, "error": str()}):
                 if called.input is None or part["tool"] != called.tool:
                     yield self._call(called, part, under, args, cwd)
                 yield from self._done(called, part["tool"], state, under, cwd)

@@ -14,7 +14,7 @@ from onetape.schema import ContentPart, FileRef, Image, Option, Question, Text, 
 def model_name(told: Any) -> str | None:
     """`provider/model`, as OpenCode's own options and settings spell it."""
     match told:
-        case {"providerID": str(provider), "modelID": str(model)} | {"providerID": str(provider), "id": str(model)}:
+        case {"providerID": str() as provider, "modelID": str() as model} | {"providerID": str() as provider, "id": str() as model}:
             return f"{provider}/{model}"
         case _:
             return None
@@ -27,9 +27,9 @@ def is_abort(error: Any) -> bool:
 def words_of(error: Any) -> str:
     """What an error says: `{name, data: {message}}`, or of the newer API `{_tag, message}`."""
     match error:
-        case {"data": {"message": str(message)}} | {"message": str(message)} if message:
+        case {"data": {"message": str() as message}} | {"message": str() as message} if message:
             return message
-        case {"name": str(name)} | {"_tag": str(name)}:
+        case {"name": str() as name} | {"_tag": str() as name}:
             return name
         case _:
             return str(error) if error else "unknown error"
@@ -79,11 +79,11 @@ def data_url(content: bytes, mime: str) -> str:
 def user_part(part: dict[str, Any]) -> tuple[ContentPart | None, Blob | None]:
     """A part of what the user sent; None for marks that its text repeats."""
     match part:
-        case {"type": "text", "text": str(text)}:
+        case {"type": "text", "text": str() as text}:
             return Text(text), None
         case {"type": "file", "url": str()}:
             return file_part(part)
-        case {"type": "subtask", "prompt": str(prompt)}:
+        case {"type": "subtask", "prompt": str() as prompt}:
             return Text(prompt), None  # a prompt for a subagent, sent past the model (capture 31)
         case _:
             return None, None

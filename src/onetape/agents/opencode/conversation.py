@@ -7,7 +7,7 @@ its outcome is once somebody says that it is over (the wire by `session.idle`,
 a history by what follows).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from msgspec import Struct, field
@@ -273,7 +273,7 @@ class Conversation:
     def _late_user_part(self, part: dict[str, Any], under: str | None) -> Iterator[d.Draft]:
         """What is not the user's own in a user message."""
         match part:
-            case {"type": "text", "text": str(text)} if not content.is_the_users(part):
+            case {"type": "text", "text": str() as text} if not content.is_the_users(part):
                 yield d.System([Text(text)], part["messageID"], under)
                 if self.turn is not None and text.startswith(_UNREADABLE) and content.words_of(self.turn.error) in text:
                     self.turn.error = None  # told as if the session had failed, and it goes on
@@ -284,19 +284,16 @@ class Conversation:
 
     # --- parts --------------------------------------------------------------
 
-    def part(self, part: dict[str, Any]) -> Iterator[d.Draft]:
+    def part(self, part: dict[str, Any]) -> Iterable[d.Draft]:
         kind, session, id = part["type"], part["sessionID"], part["messageID"]
         message = self._messages.get(id)
         if kind not in PARTS:
-            yield d.Unknown(part)
-        elif message is None:
-            yield from self._before_its_message(part, kind)
-        elif message.is_foreign:
-            pass
-        elif message.role == "user":
-            yield from self._user_part(part, session, id)
-        else:
-            yield from self._assistant_part(part, kind, message)
+            return [d.Unknown(part)]
+        if message is None:
+            return self._before_its_message(part, kind)
+        if message.is_foreign:
+            return ()
+        return self._user_part(part, session, id) if message.role == "user" else self._assistant_part(part, kind, message)
 
     def _user_part(self, part: dict[str, Any], session: str, id: str) -> Iterator[d.Draft]:
         waiting = self.waiting.get(session)

@@ -78,7 +78,7 @@ class Results:
                 path = _absolute(args["filePath"], cwd)
                 self._remember(path, _READ_LINE.findall(str(state["output"])))
                 return [FileRef(path, "read")]
-            case "write", {"filepath": str(path)}:
+            case "write", {"filepath": str() as path}:
                 return [self._written(call_id, path, args, exists=bool(told.get("exists")))]
             case "edit", {"filediff": {"file": str(path), "patch": str(patch)}} | {"diff": str(patch), "filepath": str(path)}:
                 return [self._edited(path, patch, args)]

@@ -146,7 +146,7 @@ class Serve(Translator):
     def _status(self, told: dict[str, Any], session: str) -> Iterable[d.Draft]:
         status = told["status"]
         match status:
-            case {"type": "retry", "attempt": attempt, "message": str(words)}:
+            case {"type": "retry", "attempt": attempt, "message": str() as words}:
                 if self._attempts.get(session) == attempt:
                     return  # repeated while it waits
                 self._attempts[session] = attempt
@@ -154,7 +154,7 @@ class Serve(Translator):
                 yield d.Note("retry", f"attempt {attempt} failed: {words}", status, self._talk.under(session))
             case {"type": "busy" | "idle"}:
                 self._attempts.pop(session, None)
-            case {"type": str(kind)} if kind != "retry":
+            case {"type": str() as kind} if kind != "retry":
                 yield d.Unknown({"type": "session.status", "properties": told})
             case _:
                 raise Unparsed("session.status without the fields it must have")
@@ -257,11 +257,11 @@ class Serve(Translator):
                 yield from self._session_made(answered(native))
             case {"method": "GET", "path": "/mcp"}:
                 self._talk.calls.servers.update({spelled(name): name for name in answered(native) or ()})
-            case {"method": "POST", "path": str(path)} if path.startswith("/permission/"):
+            case {"method": "POST", "path": str() as path} if path.startswith("/permission/"):
                 self._asked.sent(path.split("/")[2], native.get("body"))
-            case {"method": "POST", "path": str(path)} if is_prompt(path):
+            case {"method": "POST", "path": str() as path} if is_prompt(path):
                 yield from self._prompted(native, session_in(path))
-            case {"method": "GET", "path": str(path)} if path == f"/session/{self.head.resume or self._talk.root}":
+            case {"method": "GET", "path": str() as path} if path == f"/session/{self.head.resume or self._talk.root}":
                 yield from self._looked_up(native)
             case {"method": str(), "path": str()}:
                 pass  # lists, settings, aborts and answers: what comes of them is told on the stream
@@ -272,7 +272,7 @@ class Serve(Translator):
         match info:
             case {"id": str(), "parentID": str()}:
                 pass  # a subagent's; its session.created tells it
-            case {"id": str(session)} | {"data": {"id": str(session)}}:
+            case {"id": str() as session} | {"data": {"id": str() as session}}:
                 yield from self._talk.adopt(session)
             case _:
                 pass  # refused, or not answered yet
@@ -282,9 +282,9 @@ class Serve(Translator):
         match native:
             case _ if self._is_announced:
                 pass  # somebody looks at it again
-            case {"status": int(status), "response": response} if status >= 400:
+            case {"status": int() as status, "response": response} if status >= 400:
                 yield d.Failure(content.words_of(response), content.name_of(response))
-            case {"response": {"id": str(session)} as info}:
+            case {"response": {"id": str() as session} as info}:
                 yield from self._talk.adopt(session)
                 yield from self._announce(info)
             case _:

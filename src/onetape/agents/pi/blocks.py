@@ -6,7 +6,7 @@ completed there and only there. A block is opened by its first words: what never
 empty block of anthropic's, 01b; encrypted thinking) has nothing to show before the end.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from msgspec import Struct
@@ -50,28 +50,27 @@ class Blocks:
     def words(self, at: int, text: str) -> d.Add | None:
         return d.Add((self._message, at), text) if at in self._open else None
 
-    def update(self, event: dict[str, Any]) -> Iterator[d.Draft]:
-        match event:
-            case {"type": "text_delta" | "thinking_delta" as kind, "contentIndex": int(at), "delta": str(words)}:
-                if words and at not in self._open:
-                    yield self._opened(at, "public" if kind == "thinking_delta" else None)
-                yield d.Add((self._message, at), words)
-            case {"type": "toolcall_start", "id": str(id), "toolName": str(name)} if id:
-                yield d.Call(id, tool_name(name), message=self._message)
-            case {"type": "toolcall_start", "contentIndex": int(at), "partial": {"content": [*blocks]}}:
-                yield from self._named(blocks[at])  # 0.73.1
-            case {"type": "toolcall_start" | "toolcall_delta", "contentIndex": int()}:
-                pass  # named when it is whole; no argument deltas
-            case {"type": "thinking_end", "contentIndex": int(at), "content": str(words)} if words == REDACTED and at not in self._open:
-                yield self._opened(at, "private")  # now, so that it stands before the words that follow, and over their calls
-            case {"type": "text_start" | "text_end" | "thinking_start" | "thinking_end" | "toolcall_end", "contentIndex": int()}:
-                pass  # the first words open a block, the end of the message completes it
-            case {"type": "start" | "done" | "error"}:
-                pass  # published, but the agent loop tells them as the start and the end of the message
-            case {"type": "text_delta" | "thinking_delta" | "toolcall_start" | "toolcall_delta" as kind}:
+    def update(self, event: dict[str, Any]) -> Iterable[d.Draft]:
+        match event.get("type"), event:
+            case "text_delta" | "thinking_delta" as kind, {"contentIndex": int() as at, "delta": str() as words}:
+                opened = [self._opened(at, "public" if kind == "thinking_delta" else None)] if words and at not in self._open else []
+                return [*opened, d.Add((self._message, at), words)]
+            case "toolcall_start", {"id": str() as id, "toolName": str() as name} if id:
+                return [d.Call(id, tool_name(name), message=self._message)]
+            case "toolcall_start", {"contentIndex": int() as at, "partial": {"content": [*blocks]}}:
+                return self._named(blocks[at])  # 0.73.1
+            case "toolcall_start" | "toolcall_delta", {"contentIndex": int()}:
+                return ()  # named when it is whole; no argument deltas
+            case "thinking_end", {"contentIndex": int() as at, "content": str() as words} if words == REDACTED and at not in self._open:
+                return [self._opened(at, "private")]  # now, so that it stands before the words that follow, and over their calls
+            case "text_start" | "text_end" | "thinking_start" | "thinking_end" | "toolcall_end", {"contentIndex": int()}:
+                return ()  # the first words open a block, the end of the message completes it
+            case "start" | "done" | "error", _:
+                return ()  # published, but the agent loop tells them as the start and the end of the message
+            case "text_delta" | "thinking_delta" | "toolcall_start" | "toolcall_delta" as kind, _:
                 raise Unparsed(f"message_update/{kind} without the fields it must have")
             case _:
-                yield d.Unknown({"type": "message_update", "assistantMessageEvent": event})
+                return [d.Unknown({"type": "message_update", "assistantMessageEvent": event})]
 
     def whole(self, content: Any, reason: str, native_id: str | None = None) -> Iterator[d.Draft]:
         """The blocks of a finished message, streamed before or not."""
@@ -85,12 +84,12 @@ class Blocks:
 
     def _done(self, at: int, block: Any, native_id: str | None, *, cut: bool) -> Iterator[d.Draft]:
         match block:
-            case {"type": "text", "text": str(words)}:
+            case {"type": "text", "text": str() as words}:
                 yield from self._said(at, words, None, native_id, cut=cut)
-            case {"type": "thinking", "thinking": str(words)}:
+            case {"type": "thinking", "thinking": str() as words}:
                 hidden = bool(block.get("redacted")) or (not words and bool(block.get("thinkingSignature")))
                 yield from self._said(at, "" if hidden else words, "private" if hidden else "public", native_id, cut=cut)
-            case {"type": "toolCall", "id": str(id), "name": str(name), "arguments": args}:
+            case {"type": "toolCall", "id": str() as id, "name": str() as name, "arguments": args}:
                 shell = shell_of(name, args, self.cwd)
                 yield d.Call(id, tool_name(name), None if cut else arguments(args), self._message, shell=shell)
             case {"type": "text" | "thinking" | "toolCall" as kind}:
@@ -113,7 +112,7 @@ class Blocks:
 
     def _named(self, block: Any) -> Iterator[d.Draft]:
         match block:
-            case {"id": str(id), "name": str(name)} if id and name:
+            case {"id": str() as id, "name": str() as name} if id and name:
                 yield d.Call(id, tool_name(name), message=self._message)
             case _:
                 pass  # the provider names it later

@@ -52,7 +52,7 @@ def images_of(content: Any) -> tuple[list[Image], list[Blob]]:
     shown: list[Image] = []
     for block in () if isinstance(content, str) else content:
         match block:
-            case {"type": "image", "data": str(data), "mimeType": str(mime)}:
+            case {"type": "image", "data": str() as data, "mimeType": str() as mime}:
                 kept.append(blobs.from_base64(data, mime))
                 shown.append(Image(blobs.path_of(kept[-1]), mime))
             case {"type": "text", "text": str()}:

@@ -52,7 +52,7 @@ class Conversation(Translator):
                 images, kept = images_of(content)
                 yield from kept
                 yield d.System([Text(text_of(content)), *images], native_id)
-            case {"role": "bashExecution", "command": str(command)}:
+            case {"role": "bashExecution", "command": str() as command}:
                 yield bash(command, message, native_id)
             case {"role": "compactionSummary" | "branchSummary"}:
                 pass  # what the model sees of a summary, which is told by itself

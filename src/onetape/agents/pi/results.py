@@ -14,7 +14,8 @@ from onetape.agents.pi.content import SHELLS, images_of, text_of
 from onetape.schema import ContentPart
 
 _SILENT = "(no output)"
-_EXITED = re.compile(r"(?:(.*)\n\n)?Command exited with code (\d+)", re.DOTALL)
+_EXIT = "Command exited with code "
+_EXITED = re.compile(rf"(?:(.*)\n\n)?{_EXIT}(\d+)", re.DOTALL)
 _STOPPED = re.compile(r"(?:(.*)\n\n)?Command (?:aborted|timed out after .+ seconds|terminated without an exit code)", re.DOTALL)
 
 
@@ -47,7 +48,7 @@ def shell_of(tool: str, args: Any, cwd: str | None) -> d.Shell | None:
 def _ran(args: Any, text: str, told: dict[str, Any], cwd: str | None, *, failed: bool) -> tuple[str, d.Shell]:
     text, code, output = _outcome(text, failed=failed)
     match told.get("structuredContent"):
-        case {"output": str(whole), "exit_code": int(exact)} if type(exact) is int:
+        case {"output": str() as whole, "exit_code": int() as exact} if type(exact) is int:
             code, output = exact, whole  # not cut to what the model may see
         case _:
             pass
@@ -57,7 +58,7 @@ def _ran(args: Any, text: str, told: dict[str, Any], cwd: str | None, *, failed:
 
 def _outcome(text: str, *, failed: bool) -> tuple[str, int | None, str | None]:
     """The decoded text, the exit code and the output."""
-    if match := _EXITED.fullmatch(text):
+    if _EXIT in text and (match := _EXITED.fullmatch(text)):
         output = _said(match[1] or "")
         return output, int(match[2]), output
     if not failed:

@@ -67,7 +67,7 @@ class Rpc(Conversation):
     @classmethod
     def kind_of(cls, native: dict[str, Any]) -> str:
         match native:
-            case {"type": "response", "command": str(command)}:
+            case {"type": "response", "command": str() as command}:
                 return f"response:{command}"
             case _:
                 return super().kind_of(native)
@@ -77,7 +77,7 @@ class Rpc(Conversation):
         match native:
             case {"type": "extension_ui_response"}:
                 return sent
-            case {"type": str(kind)} if sent:
+            case {"type": str() as kind} if sent:
                 return kind in COMMANDS
             case {"type": "response", "success": bool()} | {"type": "extension_ui_request", "method": str()}:
                 return True
@@ -87,50 +87,50 @@ class Rpc(Conversation):
     # --- Pi says ------------------------------------------------------------
 
     def _read(self, native: Native) -> Outputs:
-        match native:
-            case {"type": "message_update", "assistantMessageEvent": {} as event}:
+        match native.get("type"), native:
+            case "message_update", {"assistantMessageEvent": {} as event}:
                 yield from self._blocks.update(event)
-            case {"type": "message_start", "message": {"role": str(role)}}:
+            case "message_start", {"message": {"role": str() as role}}:
                 if role == "assistant":
                     yield from self._blocks.begin()
-            case {"type": "message_end", "message": {"role": str()} as message}:
+            case "message_end", {"message": {"role": str()} as message}:
                 yield from self._message(message)
-            case {"type": "tool_execution_start", "toolCallId": str(id), "toolName": str(name), "args": args}:
+            case "tool_execution_start", {"toolCallId": str() as id, "toolName": str() as name, "args": args}:
                 yield from self._tool_starts(id, Tool(name, args), native.get("parentToolCallId"))
-            case {"type": "tool_execution_update", "toolCallId": str(id), "toolName": str(name)}:
+            case "tool_execution_update", {"toolCallId": str() as id, "toolName": str() as name}:
                 yield from self._tool_goes_on(id, name, text_of(content_of(native.get("partialResult"))))
-            case {"type": "tool_execution_end", "toolCallId": str(id), "toolName": str(name), "result": result}:
+            case "tool_execution_end", {"toolCallId": str() as id, "toolName": str() as name, "result": result}:
                 yield from self._tool_ends(id, name, result if isinstance(result, dict) else {}, native)
-            case {"type": "agent_start"}:
+            case "agent_start", _:
                 if not self._in_turn:
                     self._in_turn, self._last, self._aborting = True, {}, False
                 yield d.BeginTurn()
-            case {"type": "agent_settled"}:
+            case "agent_settled", _:
                 yield from self._settled(native.get("aborted"))
-            case {"type": "agent_end", "messages": [*_]}:
+            case "agent_end", {"messages": [*_]}:
                 if "willRetry" not in native:
                     yield from self._settled(None)  # 0.73.1
-            case {"type": "turn_start" | "turn_end"}:
+            case "turn_start" | "turn_end", _:
                 pass  # one model call and its tools: all of it is told by itself
-            case {"type": "response", "success": bool()}:
+            case "response", {"success": bool()}:
                 yield from self._response(native)
                 yield from self._next(native)
-            case {"type": "extension_ui_request", "id": str(), "method": "select" | "confirm" | "input" | "editor"}:
+            case "extension_ui_request", {"id": str(), "method": "select" | "confirm" | "input" | "editor"}:
                 yield self._dialogs.asked(native, self._running, in_turn=self._in_turn)
-            case {"type": "extension_ui_request", "id": str(), "method": str()}:
+            case "extension_ui_request", {"id": str(), "method": str()}:
                 yield from self._notices.shown(native)
-            case {"type": "thinking_level_changed", "level": str(level)}:
+            case "thinking_level_changed", {"level": str() as level}:
                 yield from self._variant_now(level)
-            case {"type": "bash_execution_update", "delta": str()}:
+            case "bash_execution_update", {"delta": str()}:
                 pass  # the answer to `bash` has the whole output
-            case {"type": "session", "id": str(id), "cwd": str(cwd)}:
+            case "session", {"id": str() as id, "cwd": str() as cwd}:
                 self._blocks.cwd = cwd
                 yield d.NativeSession(id)
                 yield from self._know(cwd=cwd)
-            case {"type": str(kind)} if kind in NOTICES:
+            case str() as kind, _ if kind in NOTICES:
                 self._bill(native)
                 yield from self._notices.read(native)
-            case {"type": str(kind)} if kind in EVENTS:
+            case str() as kind, _ if kind in EVENTS:
                 raise Unparsed(f"{kind} without the fields it must have")
             case _:
                 yield d.Unknown(native)
@@ -149,18 +149,18 @@ class Rpc(Conversation):
     # --- messages ---
 
     def _message(self, message: dict[str, Any]) -> Outputs:
-        match message:
-            case {"role": "assistant", "content": content, "stopReason": str(reason)}:
+        match message.get("role"), message:
+            case "assistant", {"content": content, "stopReason": str() as reason}:
                 self._last = message
                 self._meter.add(message.get("usage"), message.get("model"))
                 yield from self._blocks.whole(content, reason)
-            case {"role": "user", "content": content}:
+            case "user", {"content": content}:
                 said, added = self._prompts.heard(content)
                 yield from said.kept
                 yield d.UserMessage(said.parts)
                 if added:
                     yield d.System([Text(added)])
-            case {"role": "toolResult", "toolCallId": str(id), "content": _, "isError": bool(failed)}:
+            case "toolResult", {"toolCallId": str() as id, "content": _, "isError": bool() as failed}:
                 self._meter.add(message.get("usage"))
                 if id in self._running:  # else it is said: by tool_execution_end
                     yield from self._result(id, self._running.pop(id), message, failed=failed)
@@ -209,10 +209,10 @@ class Rpc(Conversation):
         match native:
             case {"success": False}:
                 yield from self._refused(native)
-            case {"command": "get_state", "data": {"sessionId": str(id)} as state}:
+            case {"command": "get_state", "data": {"sessionId": str() as id} as state}:
                 yield d.NativeSession(id)
                 yield from self._state(state)
-            case {"data": {"id": str(id), "provider": owner}} | {"data": {"model": {"id": str(id), "provider": owner}}}:
+            case {"data": {"id": str() as id, "provider": owner}} | {"data": {"model": {"id": str() as id, "provider": owner}}}:
                 yield from self._model_now(id, owner)  # set_model and cycle_model
             case {"command": "prompt" | "steer" | "follow_up", "data": {"disposition": "handled"}}:
                 yield from self._handled(native.get("id"))
@@ -225,7 +225,7 @@ class Rpc(Conversation):
             case {"command": "clear_queue", "data": {"steering": [*steering], "followUp": [*later]}}:
                 self._prompts.forget([*steering, *later])
                 yield d.Note("notice", f"queue cleared, {len(steering) + len(later)} messages dropped")
-            case {"command": str(command), "data": {"cancelled": False}} if command in _REPLACE_SESSION:
+            case {"command": str() as command, "data": {"cancelled": False}} if command in _REPLACE_SESSION:
                 if self._in_turn:  # 0.73.1 drops a run without a word (31)
                     yield from self._settled(aborted=True)
             case _:
@@ -280,15 +280,15 @@ class Rpc(Conversation):
 
     def _sent(self, native: Any) -> Iterable[d.Draft]:
         match native:
-            case {"type": "prompt" | "steer" | "follow_up", "message": str(text)}:
+            case {"type": "prompt" | "steer" | "follow_up", "message": str() as text}:
                 self._prompts.said(native.get("id"), text, list(native.get("images") or ()), idle=not self._in_turn)
             case {"type": "extension_ui_response", "id": str()}:
                 yield from self._dialogs.answered(native)
             case {"type": "abort"}:
                 self._aborting = True
-            case {"type": "bash", "command": str(command)}:
+            case {"type": "bash", "command": str() as command}:
                 self._bash[str(native.get("id"))] = command
-            case {"type": str(kind)} if kind in COMMANDS - {"prompt", "steer", "follow_up", "bash"}:
+            case {"type": str() as kind} if kind in COMMANDS - {"prompt", "steer", "follow_up", "bash"}:
                 pass  # its answer tells what came of it
             case {"argv": [*argv]}:
                 words = [word for word in positionals(argv[1:], encode.VALUED) if not word.startswith("@")]

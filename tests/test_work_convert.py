@@ -1,0 +1,158 @@
+"""How much is done for a native line, counted and not timed: decodes, and encodes of a call's arguments. And that what is decoded
+together says the same as what is decoded line by line, whatever lies between."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from msgspec import Raw
+
+from onetape import schema, tape
+from onetape.agents import registry
+from onetape.schema import to_json
+from onetape.tape import Record
+from onetape.transcribe import UNDECIDED, transcribe
+from onetape.translator import FEW, TOGETHER, Hot, Translator
+
+BENCH = Path(__file__).parent.parent / "bench"
+AGENTS = ("amp", "claude", "codex", "opencode", "pi")
+STREAMING = ("claude", "codex", "opencode", "pi")
+PIECES = 3000
+CALLS = 300
+
+
+@pytest.fixture
+def native(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The workloads of the benchmark."""
+    monkeypatch.syspath_prepend(str(BENCH))
+    import native
+
+    yield native
+    for name in [name for name in sys.modules if name.partition(".")[0] == "native"]:
+        del sys.modules[name]
+
+
+def main(agent: str) -> type[Translator]:
+    return registry.find(agent).translators[0]
+
+
+def counted(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str) -> list[None]:
+    calls: list[None] = []
+    function = getattr(owner, name)
+
+    def counting(*arguments: Any) -> Any:
+        calls.append(None)
+        return function(*arguments)
+
+    monkeypatch.setattr(owner, name, counting)
+    return calls
+
+
+# --- decodes and encodes ----------------------------------------------------
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_a_line_is_decoded_once(agent: str, native: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = native.of(agent).tools(CALLS)
+    decodes = counted(monkeypatch, tape, "quick")
+    assert list(transcribe(source, agent))
+    assert len(decodes) <= source.count(b"\n") + 2 * UNDECIDED, "and the first ones twice more, to see who is speaking"
+
+
+@pytest.mark.parametrize("agent", STREAMING)
+def test_a_long_answer_is_decoded_by_the_handful(agent: str, native: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    source, translator, decodes = native.of(agent).reply(PIECES), main(agent), [0]
+    hot = translator.hot
+    assert hot is not None
+
+    def counting(decode: Any) -> Any:
+        def decoded(line: Any) -> Any:
+            decodes[0] += 1
+            return decode(line)
+
+        return decoded
+
+    changed = msgspec.structs.replace(hot, decode=counting(hot.decode), decode_list=counting(hot.decode_list))
+    monkeypatch.setattr(translator, "hot", changed)
+    ordinary = counted(monkeypatch, tape, "quick")
+    assert sum(isinstance(event, schema.ItemDelta) for event in transcribe(source, agent)) == PIECES
+    batches = PIECES // tape.TOGETHER + 1
+    assert decodes[0] <= PIECES // TOGETHER + batches * (FEW + 2) + 2 * TOGETHER
+    assert len(ordinary) <= 2 * UNDECIDED + 20
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_arguments_are_encoded_when_they_are_told(agent: str, native: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = native.of(agent).tools(CALLS)
+    encodes = counted(monkeypatch, schema, "_encode")
+    assert list(transcribe(source, agent))
+    assert len(encodes) <= 2 * CALLS, "once when the call begins, once when it is final; no event is encoded to make another"
+
+
+# --- together as one by one -------------------------------------------------
+
+
+def words(agent: str, native: Any) -> list[Record]:
+    """An answer that takes a minute, a hundredth of a second apart."""
+    lines = native.of(agent).reply(4 * TOGETHER).splitlines()
+    return [Record(at / 100, "recv", Raw(line)) for at, line in enumerate(lines)]
+
+
+def junk(records: list[Record]) -> Iterator[Record]:
+    line, next = bytes(records[100].payload), bytes(records[101].payload)
+    half = len(line) // 2
+    yield Record(1.0, "recv", Raw(line + next))
+    yield Record(1.0, "recv", Raw(line + b"," + next))
+    yield Record(1.0, "recv", Raw(line[:half]))
+    yield Record(1.0, "recv", Raw(b""))
+    yield Record(1.0, "recv", Raw(line.replace(b"word", b"w\xffrd")))
+    yield Record(1.0, "recv", Raw(line.replace(b"word", b"w\\ud83drd")))
+    yield Record(1.0, "recv", Raw(b'{"type":"nobody knows"}'))
+    yield Record(1.0, "stderr", Raw(b'"a warning"'))
+    yield Record(1.0, "recv", Raw(line), stream="log")
+
+
+@pytest.mark.parametrize("agent", STREAMING)
+def test_what_lies_between_words_is_told_as_it_would_be_alone(agent: str, native: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    records = words(agent, native)
+    spoilt = [[*records[:at], each, *records[at:]] for at in (20, FEW + 3 + TOGETHER, 2 * TOGETHER) for each in junk(records)]
+    quick = [list(map(to_json, transcribe(some, agent))) for some in spoilt]
+    monkeypatch.setattr(main(agent), "hot", None)
+    assert [list(map(to_json, transcribe(some, agent))) for some in spoilt] == quick
+
+
+@pytest.mark.parametrize("agent", STREAMING)
+def test_what_is_closed_at_the_end_is_not_earlier_than_the_last_words(agent: str, native: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    records = words(agent, native)[: 2 * TOGETHER]
+    events = list(transcribe(records, agent))
+    assert isinstance(events[-1], schema.SessionEnded)
+    assert [event.time for event in events] == sorted(event.time for event in events)
+    monkeypatch.setattr(main(agent), "hot", None)
+    assert list(transcribe(records, agent)) == events
+
+
+def test_a_plain_line_begins_with_neither_a_blank_nor_a_quote() -> None:
+    odd = [b"", b" ", b"\t", b"\x0b", b'"x"', b'"\xff\xff', b' {"a":1}', b"\r"]
+    lines = [b'{"a":1}', *odd, b"x", b"[1]"]
+    assert [bytes(record.payload) for record in tape.read([b"\n".join(lines) + b"\n"])] == [
+        b'{"a":1}', *[bytes(tape.quoted(Record(0.0, "recv", Raw(line))).payload) for line in odd[4:6]], odd[6], b"x", b"[1]"
+    ]  # fmt: skip
+
+
+def test_who_speaks_does_not_depend_on_how_much_comes_together() -> None:
+    """What would tell the dialect comes later than anybody waits for it."""
+    agent = registry.find("claude")
+    quiet = [tape.record(0.0, "recv", {"nobody": at}) for at in range(UNDECIDED + 10)]
+    late = tape.record(0.0, "recv", {"type": "user", "uuid": "u", "parentUuid": None, "isSidechain": False, "sessionId": "s"})
+    records = [*quiet, late]
+    one_by_one = list(map(to_json, transcribe(iter(records), agent)))
+    assert list(map(to_json, transcribe(records, agent))) == one_by_one
+
+
+def test_hot_lines_name_what_is_compared() -> None:
+    for agent in AGENTS:
+        assert (main(agent).hot is not None) == (agent in STREAMING)
+        assert main(agent).hot is None or isinstance(main(agent).hot, Hot)
