@@ -264,6 +264,8 @@ def test_commands_to_a_session_of_the_daemon(served: Shell, client: Client) -> N
     served("attach", id, code=2)
     assert "is over" in served.errors
     assert served("tail", id, "--json") == served("show", id, "--json")
+    served("tail", id)
+    assert served.errors == ""
 
 
 def test_attach(served: Shell, client: Client) -> None:
