@@ -236,10 +236,13 @@ def test_pages_of_events(server: Served) -> None:
     assert len(last["events"]) == 1 and last["hasMore"] is False
     assert server.http.get(f"/v1/sessions/{id}/events", params={"offset": count}).json() == {"events": [], "hasMore": False}
     assert server.http.get(f"/v1/sessions/{id}/events", params={"limit": 10**12}).json() == whole
+    for offset, more in ((0, True), (count, False)):
+        none = server.http.get(f"/v1/sessions/{id}/events", params={"offset": offset, "limit": 0}).json()
+        assert none == {"events": [], "hasMore": more}
     for spelling in ("includeRaw", "include_raw"):
         assert all(event["raw"] is not None for event in server.events(id, **{spelling: "true"}) if not event["synthetic"])
     assert all(event["raw"] is None for event in whole["events"])
-    for query in ({"limit": 0}, {"offset": -1}, {"offset": "x"}, {"offset": 1 << 53}):
+    for query in ({"limit": -1}, {"offset": -1}, {"offset": "x"}, {"offset": 1 << 53}):
         check_problem(server.http.get(f"/v1/sessions/{id}/events", params=query), "invalid_request")
 
 
@@ -314,7 +317,7 @@ def test_agents(server: Served) -> None:
     for path in ("modes", "models"):
         assert check_problem(server.http.get(f"/v1/agents/nobody/{path}"), "unsupported_agent")["agent"] == "nobody"
     for body in (None, {"reinstall": True}):
-        check_problem(server.http.post("/v1/agents/mock/install", json=body), "invalid_request")  # built in
+        assert server.http.post("/v1/agents/mock/install", json=body).status_code == 204  # built in: clients install whatever is listed
     check_problem(server.http.post("/v1/agents/nobody/install", json={}), "unsupported_agent")
 
 
@@ -356,6 +359,18 @@ def test_errors_of_the_framework_are_problems(server: Served) -> None:
 def test_a_problem_says_in_one_sentence_what_is_wrong(server: Served, method: str, path: str, body: object, detail: str) -> None:
     """Clients show the detail, and nothing else."""
     assert check_problem(server.http.request(method, path, json=body), "invalid_request")["detail"] == detail
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "content", "kind", "detail"),
+    [
+        ("GET", "/v1/no%2Fthing%ff?q={}", b"", "not_found", "there is no route GET /v1/no%2Fthing%ff"),
+        ("PUT", "/v1/sessions", b"", "method_not_allowed", "there is no route PUT /v1/sessions: the path takes other methods"),
+        ("POST", "/v1/sessions", b" " * (16 << 20) + b"1", "too_large", "the body of POST /v1/sessions is too large"),
+    ],
+)
+def test_what_only_the_framework_knows(server: Served, method: str, path: str, content: bytes, kind: str, detail: str) -> None:
+    assert check_problem(server.http.request(method, path, content=content), kind)["detail"] == detail
 
 
 def test_health_without_words(server: Served) -> None:
