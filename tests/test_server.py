@@ -302,6 +302,31 @@ def test_questions(server: Served) -> None:
     check_problem(server.http.post(f"/v1/sessions/{id}/questions/none/reject"), "invalid_request")
 
 
+def test_an_answer_without_answers_is_a_reject(server: Served) -> None:
+    id = server.session()
+    for nothing in ([], [[]]):
+        ask = server.say(id, "question")[-1]["data"]["question_id"]
+        for _ in range(2):  # the second time it is settled
+            assert server.http.post(f"/v1/sessions/{id}/questions/{ask}/reply", json={"answers": nothing}).status_code == 204
+        assert server.http.post(f"/v1/sessions/{id}/questions/{ask}/reject").status_code == 204
+        check_problem(server.http.post(f"/v1/sessions/{id}/questions/{ask}/reply", json={"answers": [["blue"]]}), "conflict")
+        server.http.post(f"/v1/sessions/{id}/interrupt")
+        server.until(lambda: not server.daemon.row(id).summary.in_turn)
+    assert {event["data"]["status"] for event in server.events(id) if event["type"] == "question.resolved"} == {"rejected"}
+
+
+def test_an_answer_to_a_question_counts_once(server: Served) -> None:
+    id = server.session()
+    ask = server.say(id, "question")[-1]["data"]["question_id"]
+    reply = f"/v1/sessions/{id}/questions/{ask}/reply"
+    told = check_problem(server.http.post(reply, json={"answers": [["red"], ["blue"]]}), "invalid_request")
+    assert told["detail"] == f"{ask} has 1 question, and 2 answers were given"
+    for _ in range(2):
+        assert server.http.post(reply, json={"answers": [["red"]]}).status_code == 204
+    check_problem(server.http.post(reply, json={"answers": [["blue"]]}), "conflict")
+    check_problem(server.http.post(f"/v1/sessions/{id}/questions/{ask}/reject"), "conflict")
+
+
 # --- agents ------------------------------------------------------------------------
 
 

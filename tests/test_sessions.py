@@ -13,6 +13,8 @@ import pytest
 
 import onetape
 from onetape import promises, schema
+from onetape.answers import is_settled
+from onetape.commands import ReplyQuestion
 from onetape.drivers.census import everyone
 from onetape.errors import Conflict, Exists, Missing, ModeNotSupported, Refused, StoreFailed
 from onetape.schema import Event
@@ -20,7 +22,7 @@ from onetape.sessions import Created, CreateOptions, Sessions
 from onetape.stores.memory import Memory
 from onetape.stores.sqlite import Sqlite
 from onetape.stores.store import Batch, Store, events
-from onetape.summary import Summary
+from onetape.summary import Ask, Summary
 
 Scenario = Callable[[Sessions], Awaitable[None]]
 
@@ -152,6 +154,17 @@ def test_an_answer_counts_once() -> None:
             await sessions.reply_permission(id, ask, "once")
 
     run(scenario)
+
+
+def test_questions_that_were_left_out_have_no_answer() -> None:
+    questions = [{"answers": ["red"]}, {"answers": []}, {}]
+    answer = {"question_id": "q1", "status": "answered", "questions": questions}
+    ask = Ask("q1", "question", 5, 0, {"questions": questions}, "answered", answer)
+    for same in ([["red"]], [["red"], []], [["red"], [], []]):
+        assert is_settled(ask, "q1", ReplyQuestion("q1", same), same)
+    for other in ([["blue"]], [[], ["red"]]):
+        with pytest.raises(Conflict):
+            is_settled(ask, "q1", ReplyQuestion("q1", other), other)
 
 
 def test_asks_expire_with_their_turn() -> None:
@@ -406,6 +419,8 @@ def test_a_full_disk_stops_the_session_with_a_clear_error() -> None:
             await session.committed()
         await session.over()
         assert session.pid is None
+        for row in (sessions.row(id), *sessions.rows()):
+            assert "full" in str(row.summary.error)
         assert [type(event) for event in told(store, id)] == [schema.SessionStarted]
         with pytest.raises(StoreFailed, match="full"):
             await asyncio.wait_for(follower, 30)
