@@ -143,8 +143,10 @@ def test_modes_as_clients_of_the_published_api_name_them(server: Served, monkeyp
         monkeypatch.setattr(registry, "find", lambda name, agent=agent: agent)
         id = server.session(agentMode=told)
         assert server.http.get(f"/v1/sessions/{id}").json()["agentMode"] == meant  # the mock's own, where it was told none
+    agent = msgspec.structs.replace(AGENT, modes={"first": Mode("First", ""), "plan": Mode("Plan", "")})
+    monkeypatch.setattr(registry, "find", lambda name: agent)
     assert server.http.patch(f"/v1/sessions/{id}", json={"agentMode": "build"}).status_code == 200
-    server.until(lambda: server.daemon.row(id).summary.agent_mode == "default")
+    server.until(lambda: server.daemon.row(id).summary.agent_mode == "first")
     check_problem(server.http.patch(f"/v1/sessions/{id}", json={"agentMode": "flying"}), "mode_not_supported")
 
 
@@ -175,6 +177,15 @@ def test_change_and_delete(server: Served) -> None:
     check_problem(server.http.patch(f"/v1/sessions/{id}", json={"permissionMode": "none"}), "mode_not_supported")
     assert server.http.delete(f"/v1/sessions/{id}").status_code == 204
     check_problem(server.http.get(f"/v1/sessions/{id}/events"), "session_not_found")
+
+
+def test_the_permission_mode_of_a_running_session(server: Served) -> None:
+    id = server.session()
+    info = server.http.patch(f"/v1/sessions/{id}", json={"permissionMode": "bypass"}).json()
+    assert (info["permissionMode"], info["agentMode"]) == ("bypass", "build")
+    assert server.say(id, "permission")[-1]["type"] == "turn.ended"
+    server.http.patch(f"/v1/sessions/{id}", json={"permissionMode": "default"})
+    assert server.say(id, "permission")[-1]["type"] == "permission.requested"
 
 
 def test_interrupt_and_resume(server: Served) -> None:
