@@ -248,6 +248,7 @@ def test_commands_to_a_session_of_the_daemon(served: Shell, client: Client) -> N
 
     session.post("question")
     _until(session, schema.QuestionRequested)
+    assert "Which colour?  [red / blue]" in served("answer") and "onetape answer SESSION" in served.errors
     served("answer", id, "red", "blue", code=2)
     assert "wants 1 answer and was given 2: " in served.errors
     served("answer", id, "2")
