@@ -452,6 +452,8 @@ def test_what_a_dead_process_left_is_ended_honestly(tmp_path: Path) -> None:
         assert kinds[-1] is schema.SessionEnded and schema.PermissionResolved in kinds
         row = sessions.row(id)
         assert row.status == "ended" and row.summary.error == "the process that drove this session died" and row.owner is None
+        [error] = [event.data for event in seen if isinstance(event, schema.Error)]
+        assert (error.code, error.message) == ("process_exit", row.summary.error)
         assert sessions.store.pending() == []
         assert int(pid) not in {seen.pid for seen in everyone()}
         again = await sessions.resume(id)
