@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 import onetape
-from onetape import promises, schema
+from onetape import promises, schema, summary
 from onetape.answers import is_settled
 from onetape.commands import ReplyQuestion
 from onetape.drivers.census import everyone
@@ -22,7 +22,7 @@ from onetape.sessions import Created, CreateOptions, Sessions
 from onetape.stores.memory import Memory
 from onetape.stores.sqlite import Sqlite
 from onetape.stores.store import Batch, Store, events
-from onetape.summary import Ask, Summary
+from onetape.summary import Summary
 
 Scenario = Callable[[Sessions], Awaitable[None]]
 
@@ -159,7 +159,7 @@ def test_an_answer_counts_once() -> None:
 def test_questions_that_were_left_out_have_no_answer() -> None:
     questions = [{"answers": ["red"]}, {"answers": []}, {}]
     answer = {"question_id": "q1", "status": "answered", "questions": questions}
-    ask = Ask("q1", "question", 5, 0, {"questions": questions}, "answered", answer)
+    ask = summary.Ask("q1", "question", 5, 0, {"questions": questions}, "answered", answer)
     for same in ([["red"]], [["red"], []], [["red"], [], []]):
         assert is_settled(ask, "q1", ReplyQuestion("q1", same), same)
     for other in ([["blue"]], [[], ["red"]]):
