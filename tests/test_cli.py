@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from onetape import coverage
+from onetape import __version__, coverage
 from onetape.agents import registry
 
 READY = '{"type":"ready","session":"s","version":"1.0","model":"m","mode":"build","permission_mode":"default"}\n'
@@ -126,3 +126,7 @@ def test_a_closed_pipe_is_no_error() -> None:
 def test_the_list_of_commands_cuts_no_sentence() -> None:
     listed = onetape("--help").stdout.partition("Commands:")[2]
     assert "run" in listed and "..." not in listed
+
+
+def test_the_version() -> None:
+    assert onetape("--version").stdout == f"onetape {__version__}\n"

@@ -249,6 +249,7 @@ def test_commands_to_a_session_of_the_daemon(served: Shell, client: Client) -> N
 
     session.post("question")
     _until(session, schema.QuestionRequested)
+    assert "Which colour?  [red / blue]" in served("answer") and "onetape answer SESSION" in served.errors
     served("answer", id, "red", "blue", code=2)
     assert "wants 1 answer and was given 2: " in served.errors
     served("answer", id, "2")
@@ -265,6 +266,8 @@ def test_commands_to_a_session_of_the_daemon(served: Shell, client: Client) -> N
     served("attach", id, code=2)
     assert "is over" in served.errors
     assert served("tail", id, "--json") == served("show", id, "--json")
+    served("tail", id)
+    assert served.errors == ""
 
 
 def test_attach(served: Shell, client: Client) -> None:

@@ -273,10 +273,16 @@ def test_no_npm(here: Machine) -> None:
 
 
 def test_what_npm_does_not_have_is_refused(here: Machine) -> None:
-    with pytest.raises(Refused, match="Mock is built in"):
-        here.with_npm().install(registry.find("mock"))
+    with pytest.raises(Refused, match="Mock is built in, and there is no other version of it"):
+        here.with_npm().install(registry.find("mock"), version="9.9")
     with pytest.raises(Refused, match="Toy has no npm package: install it yourself"):
         here.install(changed(TOY, package=None))
+
+
+def test_what_is_built_in_is_installed_already(here: Machine) -> None:
+    mock = registry.find("mock")
+    for reinstall in (False, True):  # and without npm
+        assert here.install(mock, reinstall=reinstall).version == mock.versions[0]
 
 
 def test_a_failed_installation_leaves_the_old_one(here: Machine) -> None:

@@ -143,8 +143,10 @@ def test_modes_as_clients_of_the_published_api_name_them(server: Served, monkeyp
         monkeypatch.setattr(registry, "find", lambda name, agent=agent: agent)
         id = server.session(agentMode=told)
         assert server.http.get(f"/v1/sessions/{id}").json()["agentMode"] == meant  # the mock's own, where it was told none
+    agent = msgspec.structs.replace(AGENT, modes={"first": Mode("First", ""), "plan": Mode("Plan", "")})
+    monkeypatch.setattr(registry, "find", lambda name: agent)
     assert server.http.patch(f"/v1/sessions/{id}", json={"agentMode": "build"}).status_code == 200
-    server.until(lambda: server.daemon.row(id).summary.agent_mode == "default")
+    server.until(lambda: server.daemon.row(id).summary.agent_mode == "first")
     check_problem(server.http.patch(f"/v1/sessions/{id}", json={"agentMode": "flying"}), "mode_not_supported")
 
 
@@ -175,6 +177,15 @@ def test_change_and_delete(server: Served) -> None:
     check_problem(server.http.patch(f"/v1/sessions/{id}", json={"permissionMode": "none"}), "mode_not_supported")
     assert server.http.delete(f"/v1/sessions/{id}").status_code == 204
     check_problem(server.http.get(f"/v1/sessions/{id}/events"), "session_not_found")
+
+
+def test_the_permission_mode_of_a_running_session(server: Served) -> None:
+    id = server.session()
+    info = server.http.patch(f"/v1/sessions/{id}", json={"permissionMode": "bypass"}).json()
+    assert (info["permissionMode"], info["agentMode"]) == ("bypass", "build")
+    assert server.say(id, "permission")[-1]["type"] == "turn.ended"
+    server.http.patch(f"/v1/sessions/{id}", json={"permissionMode": "default"})
+    assert server.say(id, "permission")[-1]["type"] == "permission.requested"
 
 
 def test_interrupt_and_resume(server: Served) -> None:
@@ -236,10 +247,13 @@ def test_pages_of_events(server: Served) -> None:
     assert len(last["events"]) == 1 and last["hasMore"] is False
     assert server.http.get(f"/v1/sessions/{id}/events", params={"offset": count}).json() == {"events": [], "hasMore": False}
     assert server.http.get(f"/v1/sessions/{id}/events", params={"limit": 10**12}).json() == whole
+    for offset, more in ((0, True), (count, False)):
+        none = server.http.get(f"/v1/sessions/{id}/events", params={"offset": offset, "limit": 0}).json()
+        assert none == {"events": [], "hasMore": more}
     for spelling in ("includeRaw", "include_raw"):
         assert all(event["raw"] is not None for event in server.events(id, **{spelling: "true"}) if not event["synthetic"])
     assert all(event["raw"] is None for event in whole["events"])
-    for query in ({"limit": 0}, {"offset": -1}, {"offset": "x"}, {"offset": 1 << 53}):
+    for query in ({"limit": -1}, {"offset": -1}, {"offset": "x"}, {"offset": 1 << 53}):
         check_problem(server.http.get(f"/v1/sessions/{id}/events", params=query), "invalid_request")
 
 
@@ -299,6 +313,31 @@ def test_questions(server: Served) -> None:
     check_problem(server.http.post(f"/v1/sessions/{id}/questions/none/reject"), "invalid_request")
 
 
+def test_an_answer_without_answers_is_a_reject(server: Served) -> None:
+    id = server.session()
+    for nothing in ([], [[]]):
+        ask = server.say(id, "question")[-1]["data"]["question_id"]
+        for _ in range(2):  # the second time it is settled
+            assert server.http.post(f"/v1/sessions/{id}/questions/{ask}/reply", json={"answers": nothing}).status_code == 204
+        assert server.http.post(f"/v1/sessions/{id}/questions/{ask}/reject").status_code == 204
+        check_problem(server.http.post(f"/v1/sessions/{id}/questions/{ask}/reply", json={"answers": [["blue"]]}), "conflict")
+        server.http.post(f"/v1/sessions/{id}/interrupt")
+        server.until(lambda: not server.daemon.row(id).summary.in_turn)
+    assert {event["data"]["status"] for event in server.events(id) if event["type"] == "question.resolved"} == {"rejected"}
+
+
+def test_an_answer_to_a_question_counts_once(server: Served) -> None:
+    id = server.session()
+    ask = server.say(id, "question")[-1]["data"]["question_id"]
+    reply = f"/v1/sessions/{id}/questions/{ask}/reply"
+    told = check_problem(server.http.post(reply, json={"answers": [["red"], ["blue"]]}), "invalid_request")
+    assert told["detail"] == f"{ask} has 1 question, and 2 answers were given"
+    for _ in range(2):
+        assert server.http.post(reply, json={"answers": [["red"]]}).status_code == 204
+    check_problem(server.http.post(reply, json={"answers": [["blue"]]}), "conflict")
+    check_problem(server.http.post(f"/v1/sessions/{id}/questions/{ask}/reject"), "conflict")
+
+
 # --- agents ------------------------------------------------------------------------
 
 
@@ -314,7 +353,7 @@ def test_agents(server: Served) -> None:
     for path in ("modes", "models"):
         assert check_problem(server.http.get(f"/v1/agents/nobody/{path}"), "unsupported_agent")["agent"] == "nobody"
     for body in (None, {"reinstall": True}):
-        check_problem(server.http.post("/v1/agents/mock/install", json=body), "invalid_request")  # built in
+        assert server.http.post("/v1/agents/mock/install", json=body).status_code == 204  # built in: clients install whatever is listed
     check_problem(server.http.post("/v1/agents/nobody/install", json={}), "unsupported_agent")
 
 
@@ -356,6 +395,18 @@ def test_errors_of_the_framework_are_problems(server: Served) -> None:
 def test_a_problem_says_in_one_sentence_what_is_wrong(server: Served, method: str, path: str, body: object, detail: str) -> None:
     """Clients show the detail, and nothing else."""
     assert check_problem(server.http.request(method, path, json=body), "invalid_request")["detail"] == detail
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "content", "kind", "detail"),
+    [
+        ("GET", "/v1/no%2Fthing%ff?q={}", b"", "not_found", "there is no route GET /v1/no%2Fthing%ff"),
+        ("PUT", "/v1/sessions", b"", "method_not_allowed", "there is no route PUT /v1/sessions: the path takes other methods"),
+        ("POST", "/v1/sessions", b" " * (16 << 20) + b"1", "too_large", "the body of POST /v1/sessions is too large"),
+    ],
+)
+def test_what_only_the_framework_knows(server: Served, method: str, path: str, content: bytes, kind: str, detail: str) -> None:
+    assert check_problem(server.http.request(method, path, content=content), kind)["detail"] == detail
 
 
 def test_health_without_words(server: Served) -> None:

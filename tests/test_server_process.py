@@ -13,6 +13,7 @@ import httpx
 import pytest
 
 from onetape.cli.main import app
+from onetape.cli.server import origin
 from onetape.errors import Conflict, Refused
 from onetape.server import logs, running
 from patience import PATIENCE
@@ -121,11 +122,21 @@ def test_what_is_refused_before_anything_starts(tmp_path: Path, monkeypatch: pyt
             ("--token=", "empty"),
             ("--root none", "no directory"),
             ("--cors-allow-credentials --cors-allow-origin *", "by name"),
+            ("--cors-allow-origin page.example", "is an origin"),
+            ("--cors-allow-origin https://page.example/page", "is an origin"),
             ("--host 256.256.256.256", "cannot listen"),
             (f"--port {taken.getsockname()[1]}", "in use"),
         ):
             with pytest.raises(Refused, match=reason):
                 app(["server", "--port", "0", *flags.split()], standalone_mode=False)
+
+
+@pytest.mark.parametrize(
+    ("typed", "sent"),
+    [("http://localhost:5173/", "http://localhost:5173"), ("https://Page.example", "https://page.example"), ("tauri://localhost", "tauri://localhost")],
+)
+def test_origins_are_taken_as_browsers_send_them(typed: str, sent: str) -> None:
+    assert origin(typed) == sent
 
 
 # --- the lock and the token ---------------------------------------------------------

@@ -12,7 +12,9 @@ import msgspec
 import pytest
 
 import onetape
-from onetape import promises, schema
+from onetape import promises, schema, summary
+from onetape.answers import is_settled
+from onetape.commands import ReplyQuestion
 from onetape.drivers.census import everyone
 from onetape.errors import Conflict, Exists, Missing, ModeNotSupported, Refused, StoreFailed
 from onetape.schema import Event
@@ -153,6 +155,17 @@ def test_an_answer_counts_once() -> None:
             await sessions.reply_permission(id, ask, "once")
 
     run(scenario)
+
+
+def test_questions_that_were_left_out_have_no_answer() -> None:
+    questions = [{"answers": ["red"]}, {"answers": []}, {}]
+    answer = {"question_id": "q1", "status": "answered", "questions": questions}
+    ask = summary.Ask("q1", "question", 5, 0, {"questions": questions}, "answered", answer)
+    for same in ([["red"]], [["red"], []], [["red"], [], []]):
+        assert is_settled(ask, "q1", ReplyQuestion("q1", same), same)
+    for other in ([["blue"]], [[], ["red"]]):
+        with pytest.raises(Conflict):
+            is_settled(ask, "q1", ReplyQuestion("q1", other), other)
 
 
 def test_asks_expire_with_their_turn() -> None:
@@ -407,6 +420,8 @@ def test_a_full_disk_stops_the_session_with_a_clear_error() -> None:
             await session.committed()
         await session.over()
         assert session.pid is None
+        for row in (sessions.row(id), *sessions.rows()):
+            assert "full" in str(row.summary.error)
         assert [type(event) for event in told(store, id)] == [schema.SessionStarted]
         with pytest.raises(StoreFailed, match="full"):
             await asyncio.wait_for(follower, 30)
@@ -438,6 +453,8 @@ def test_what_a_dead_process_left_is_ended_honestly(tmp_path: Path) -> None:
         assert kinds[-1] is schema.SessionEnded and schema.PermissionResolved in kinds
         row = sessions.row(id)
         assert row.status == "ended" and row.summary.error == "the process that drove this session died" and row.owner is None
+        [error] = [event.data for event in seen if isinstance(event, schema.Error)]
+        assert (error.code, error.message) == ("process_exit", row.summary.error)
         assert sessions.store.pending() == []
         assert int(pid) not in {seen.pid for seen in everyone()}
         again = await sessions.resume(id)

@@ -3,7 +3,8 @@
 import re
 
 WORDS = {
-    "AsyncClient": "Client", "AsyncSession": "Session", "AsyncIterator": "Iterator", "asynccontextmanager": "contextmanager",
+    "AsyncClient": "Client", "AsyncSession": "Session", "AsyncIterator": "Iterator", "AsyncGenerator": "Generator",
+    "asynccontextmanager": "contextmanager", "aclosing": "closing",
     "__aenter__": "__enter__", "__aexit__": "__exit__", "aiter_raw": "iter_raw", "aread": "read", "aclose": "close", "asyncio": "time",
 }  # fmt: skip
 DOCSTRING = '"""The client for programs that wait. Made from aio.py by a test: change that one, then `pytest --rewrite`."""'

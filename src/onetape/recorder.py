@@ -127,9 +127,9 @@ class Recorder:
     def end(self, cause: Record, verdict: dict[str, Any]) -> list[Event]:
         """The daemon ended the session, and says why."""
         self._begin(cause)
-        reason, by = verdict.get("reason", "completed"), verdict.get("terminated_by", "daemon")
-        self._process_gone(stopped=reason != "error")
-        self._end_session(self._ending.error(verdict.get("message"), by) if reason == "error" else schema.EndedData(reason, by))
+        reason, by, why = verdict.get("reason", "completed"), verdict.get("terminated_by", "daemon"), verdict.get("message")
+        self._process_gone(stopped=reason != "error", why=why)
+        self._end_session(self._ending.error(why, by) if reason == "error" else schema.EndedData(reason, by))
         return self._events
 
     def finish(self) -> list[Event]:
@@ -535,8 +535,8 @@ class Recorder:
         for call in self._items.calls_where(lambda call: wanted(call.under, call.call_id)):
             self._close_call(call, d.Result(call.call_id, failed=True), ours=True)
 
-    def _process_gone(self, *, stopped: bool) -> None:
-        """Nothing of the process goes on: asks, items, results, background work, statuses, the turn."""
+    def _process_gone(self, *, stopped: bool, why: str | None = None) -> None:
+        """Nothing of the process goes on: asks, items, results, background work, statuses, the turn. `why`: where somebody else knows."""
         for ask in self._asks:
             self._reject(ask)
         self._items.forget_background()
@@ -549,7 +549,7 @@ class Recorder:
         elif stopped:
             self._end_turn(d.EndTurn("interrupted", self._spent()), ours=True)
         else:
-            self._end_turn(d.EndTurn("failed", self._spent(), self._ending.message, "process_exit"), ours=True)
+            self._end_turn(d.EndTurn("failed", self._spent(), why or self._ending.message, "process_exit"), ours=True)
         for key, item in list(self._items.open.items()):
             del self._items.open[key]
             self._emit_item(ItemCompleted, item, item.streamed(), "failed", ours=True)

@@ -241,7 +241,14 @@ class Sessions:
         row = self.store.session(session_id)
         if row is None:
             raise Missing(f"there is no session {session_id}")
-        if (lost := self._why_lost(session_id)) is not None:
+        return self._with_its_loss(row)
+
+    def rows(self, agent: str | None = None, q: str | None = None, limit: int | None = None, before: str | None = None) -> list[SessionRow]:
+        """The newest first."""
+        return [self._with_its_loss(row) for row in self.store.sessions(agent=agent, q=q, limit=limit, before=before)]
+
+    def _with_its_loss(self, row: SessionRow) -> SessionRow:
+        if (lost := self._why_lost(row.session_id)) is not None:
             row.summary.error = str(lost)
         return row
 
@@ -311,7 +318,10 @@ class Sessions:
         await self._answer(session_id, ask, ReplyPermission(ask, reply, message), VERDICTS[reply])  # type: ignore[arg-type]
 
     async def reply_question(self, session_id: str, ask: str, answers: list[list[str]]) -> None:
-        await self._answer(session_id, ask, ReplyQuestion(ask, answers), answers)
+        if any(answers):
+            await self._answer(session_id, ask, ReplyQuestion(ask, answers), answers)
+        else:  # an answer without answers is a reject, to every agent
+            await self.reject_question(session_id, ask)
 
     async def reject_question(self, session_id: str, ask: str) -> None:
         await self._answer(session_id, ask, RejectQuestion(ask), "rejected")

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from onetape.client import Session
     from onetape.schema import QuestionData
 
+HOW = "`onetape answer SESSION` asks you here; or say it behind: once, always, reject and why, or one answer to each question"
+
 
 def answer(
     session: Annotated[
@@ -112,14 +114,24 @@ def _list(pending: list[dict[str, Any]] | None, json: bool) -> None:
         return
     from onetape.cli.asking import id_of
     from onetape.cli.pretty import screen, visible
+
+    for told in pending:
+        screen().print(visible(f"{told['sessionId']}  {told['agent']}  {told['type']} {id_of(told)}: {_what(told)}"), markup=False)
+    print(HOW if pending else "nothing is asked", file=sys.stderr)
+
+
+def _what(told: dict[str, Any]) -> str:
+    """What is asked, with all that it may be answered."""
+    from onetape.cli.asking import questions_of
     from onetape.export.words import brief
 
-    if not pending:
-        print("nothing is asked", file=sys.stderr)
-    for told in pending:
-        data = told["data"]
-        what = f"{data['action']} {brief(data['metadata'].get('input'))}" if told["type"] == "permission" else brief(data["prompt"])
-        screen().print(visible(f"{told['sessionId']}  {told['agent']}  {told['type']} {id_of(told)}: {what}"), markup=False)
+    if told["type"] == "permission":
+        return f"{told['data']['action']} {brief(told['data']['metadata'].get('input'))}"
+    asked = []
+    for question in questions_of(_question(told)):
+        options = " / ".join(option.label for option in question.options)
+        asked.append(f"{brief(question.prompt)}{f'  [{options}]' if options else ''}")
+    return "; ".join(asked)
 
 
 def _question(told: dict[str, Any]) -> "QuestionData":

@@ -10,7 +10,7 @@ from onetape.errors import Refused
 
 
 def drift(
-    files: Annotated[list[str] | None, typer.Argument(metavar="[FILE]...", help="Tapes or histories. Default: all that is stored.")] = None,
+    files: Annotated[list[str] | None, typer.Argument(metavar="FILE", help="Tapes or histories. Default: all that is stored.")] = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON object per type of message, drifted or not.")] = False,
 ) -> None:
     """Report messages and fields that differ from everything that was recorded, with an example's place on the tape.

@@ -2,6 +2,7 @@
 
 import asyncio
 import sys
+from contextlib import aclosing
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -34,8 +35,8 @@ async def _follow(session_id: str, after: int, last: int | None, json: bool) -> 
     screen.live()
     if last is not None and after >= last:
         return
-    async with readable(session_id) as line:
-        async for heard in line.heard(after):
+    async with readable(session_id) as line, aclosing(line.heard(after)) as events:
+        async for heard in events:
             screen.show(heard)
             if heard.event.sequence == last:
                 return

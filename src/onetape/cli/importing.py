@@ -28,7 +28,7 @@ WATCH_SECONDS = 1.0
 
 def import_(
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="[AGENT] [PATH]...", help="An agent, and files or directories to look through.")
+        list[str] | None, typer.Argument(metavar="AGENT|PATH", help="An agent, and files or directories to look through.")
     ] = None,
     watch: Annotated[bool, typer.Option("--watch", help="Go on following sessions that run elsewhere.")] = False,
     json: Annotated[bool, typer.Option("--json", help="One JSON object per session.")] = False,

@@ -7,7 +7,7 @@ import asyncio
 import contextlib
 import logging
 import secrets
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing, asynccontextmanager
 from typing import Any, Protocol
 
@@ -30,7 +30,7 @@ class Line(Protocol):
 
     id: str
 
-    def heard(self, after: int = 0) -> AsyncIterator[Heard]: ...
+    def heard(self, after: int = 0) -> AsyncGenerator[Heard]: ...
 
     async def info(self) -> dict[str, Any]: ...
 
@@ -161,7 +161,7 @@ class OwnLine:
         self._sessions = sessions
         self.id = session_id
 
-    async def heard(self, after: int = 0) -> AsyncIterator[Heard]:
+    async def heard(self, after: int = 0) -> AsyncGenerator[Heard]:
         async with aclosing(self._sessions.follow(self.id, after)) as pages:
             async for page in pages:
                 for stored in page:

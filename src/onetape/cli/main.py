@@ -7,7 +7,7 @@ A command's own imports stand inside it, so that `--help` answers at once.
 import os
 import sqlite3
 import sys
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
@@ -55,6 +55,23 @@ app = typer.Typer(
     rich_markup_mode=None,  # plain help: drawing boxes would triple the time to show it
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from onetape import __version__
+
+        print(f"onetape {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _common(
+    version: Annotated[bool, typer.Option("--version", is_eager=True, callback=_version, help="Show the version and exit.")] = False,
+) -> None:
+    pass
+
+
 app.command("run", short_help="Run an agent, here and now.")(run.run)
 app.command("resume")(run.resume)
 app.command("sessions")(listing.sessions)

@@ -50,7 +50,7 @@ SessionName = Annotated[
 ]
 AnySession = Annotated[
     str | None,
-    typer.Argument(metavar="[SESSION]", help="Its id, or as much of it as is its own; else the newest.", autocompletion=complete_sessions),
+    typer.Argument(metavar="SESSION", help="Its id, or as much of it as is its own; else the newest.", autocompletion=complete_sessions),
 ]
 Prompt = Annotated[str | None, typer.Argument(help="What to say; `-`: what stdin says. Without: a conversation.", show_default=False)]
 Model = Annotated[str | None, typer.Option(help="The model, in the agent's own words.")]

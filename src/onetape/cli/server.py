@@ -41,9 +41,22 @@ def server(
         raise Refused("--no-token and a token contradict each other (is ONETAPE_TOKEN set?)")
     if cors_allow_credentials and "*" in (cors_allow_origin or ()):
         raise Refused("--cors-allow-credentials needs origins by name, not `*`")
-    cors = Cors(frozenset(cors_allow_origin or ()), tuple(cors_allow_method or ()), tuple(cors_allow_header or ()), cors_allow_credentials)
+    origins = frozenset(map(origin, cors_allow_origin or ()))
+    cors = Cors(origins, tuple(cors_allow_method or ()), tuple(cors_allow_header or ()), cors_allow_credentials)
     logs.begin(log_level.value)
     serve(Options(host, port, token, not no_token, root, tuple(allow_host or ()), cors, allow_env, demo), announce)
+
+
+def origin(told: str) -> str:
+    """As browsers send it: one with a slash at its end, or without its scheme, would be allowed in vain."""
+    from urllib.parse import urlsplit
+
+    from onetape.errors import Refused
+
+    plain = told.rstrip("/").lower()
+    if plain != "*" and (not (parts := urlsplit(plain)).netloc or plain != f"{parts.scheme}://{parts.netloc}"):
+        raise Refused(f"--cors-allow-origin is an origin, as https://example.org:8443, or `*`; not {told}")
+    return plain
 
 
 def announce(url: str, token: str | None, session_id: str | None) -> None:

@@ -7,7 +7,7 @@ that waits for the keyboard: for an answer that is asked for, else for the next 
 import asyncio
 import signal
 from collections.abc import Collection, Coroutine, Iterator
-from contextlib import contextmanager
+from contextlib import aclosing, contextmanager
 from typing import Any, TypeAlias
 
 from onetape import schema, tasks
@@ -75,13 +75,14 @@ class Talk:
             self._broken = error  # raised by `hold`: a task's own exceptions are nobody's
 
     async def _hear_all(self) -> None:
-        async for heard in self._line.heard():
-            self._hear(heard)
-            is_news = heard.event.sequence >= self._history
-            if is_news and not self._is_busy and not self._converses:
-                if not self._owns:
-                    return
-                self._end()
+        async with aclosing(self._line.heard()) as events:
+            async for heard in events:
+                self._hear(heard)
+                is_news = heard.event.sequence >= self._history
+                if is_news and not self._is_busy and not self._converses:
+                    if not self._owns:
+                        return
+                    self._end()
 
     # --- what it says -------------------------------------------------------
 

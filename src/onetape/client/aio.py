@@ -1,8 +1,8 @@
 """The client for programs that do other things while they wait. sync.py is made from this by a test (tests/test_client.py)."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 from typing import Any, Self, Unpack
 
@@ -44,7 +44,7 @@ class AsyncClient:
             raise calls.unreachable(error) from None
         return calls.checked(response).content
 
-    async def stream(self, first: Call, follower: Follower) -> AsyncIterator[Heard]:
+    async def stream(self, first: Call, follower: Follower) -> AsyncGenerator[Heard]:
         """What a request streams; where the connection is lost, what comes after what was heard."""
         call, attempt, is_connected = first, 0, False
         while True:
@@ -114,21 +114,23 @@ class AsyncSession:
 
     # --- events -------------------------------------------------------------
 
-    async def send(self, text: str, attachments: Attachments = None) -> AsyncIterator[Event]:
+    async def send(self, text: str, attachments: Attachments = None) -> AsyncGenerator[Event]:
         """Says this, and gives the events of the turn that answers it, to its end. Asks are to be answered on the way."""
         follower, answer = Follower(self.id, (await self.info())["eventCount"]), Answer()
-        async for heard in self._client.stream(CALLS.message(self.id, text, attachments, stream=True), follower):
-            yield heard.event
-            if await self._is_answered(answer, heard.event):
-                return
+        async with aclosing(self._client.stream(CALLS.message(self.id, text, attachments, stream=True), follower)) as stream:
+            async for heard in stream:
+                yield heard.event
+                if await self._is_answered(answer, heard.event):
+                    return
         # It asked for something and goes on; or the message was taken back, and there is nothing to wait for.
         answer.settle(await self._info_if_any())
         if answer.is_over(follower.after):
             return
-        async for heard in self._client.stream(follower.call(), follower):
-            yield heard.event
-            if await self._is_answered(answer, heard.event):
-                return
+        async with aclosing(self._client.stream(follower.call(), follower)) as stream:
+            async for heard in stream:
+                yield heard.event
+                if await self._is_answered(answer, heard.event):
+                    return
 
     async def _is_answered(self, answer: Answer, event: Event) -> bool:
         if answer.doubts(event):
@@ -142,18 +144,20 @@ class AsyncSession:
         except calls.Unreachable:
             return None
 
-    async def follow(self, after: int = 0) -> AsyncIterator[Event]:
+    async def follow(self, after: int = 0) -> AsyncGenerator[Event]:
         """The events that there are and those that come, until the session ends."""
-        async for heard in self.heard(after):
-            yield heard.event
+        async with aclosing(self.heard(after)) as stream:
+            async for heard in stream:
+                yield heard.event
 
-    async def heard(self, after: int = 0) -> AsyncIterator[Heard]:
+    async def heard(self, after: int = 0) -> AsyncGenerator[Heard]:
         """The same, each with its JSON as it is kept."""
         follower = Follower(self.id, after)
-        async for heard in self._client.stream(follower.call(), follower):
-            yield heard
-            if isinstance(heard.event, schema.SessionEnded):
-                return
+        async with aclosing(self._client.stream(follower.call(), follower)) as stream:
+            async for heard in stream:
+                yield heard
+                if isinstance(heard.event, schema.SessionEnded):
+                    return
 
     async def events(self, after: int = 0, limit: int | None = None) -> list[Event]:
         """The events that there are."""

@@ -1,8 +1,8 @@
 """The client for programs that wait. Made from aio.py by a test: change that one, then `pytest --rewrite`."""
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Generator, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Self, Unpack
 
@@ -44,7 +44,7 @@ class Client:
             raise calls.unreachable(error) from None
         return calls.checked(response).content
 
-    def stream(self, first: Call, follower: Follower) -> Iterator[Heard]:
+    def stream(self, first: Call, follower: Follower) -> Generator[Heard]:
         """What a request streams; where the connection is lost, what comes after what was heard."""
         call, attempt, is_connected = first, 0, False
         while True:
@@ -114,21 +114,23 @@ class Session:
 
     # --- events -------------------------------------------------------------
 
-    def send(self, text: str, attachments: Attachments = None) -> Iterator[Event]:
+    def send(self, text: str, attachments: Attachments = None) -> Generator[Event]:
         """Says this, and gives the events of the turn that answers it, to its end. Asks are to be answered on the way."""
         follower, answer = Follower(self.id, self.info()["eventCount"]), Answer()
-        for heard in self._client.stream(CALLS.message(self.id, text, attachments, stream=True), follower):
-            yield heard.event
-            if self._is_answered(answer, heard.event):
-                return
+        with closing(self._client.stream(CALLS.message(self.id, text, attachments, stream=True), follower)) as stream:
+            for heard in stream:
+                yield heard.event
+                if self._is_answered(answer, heard.event):
+                    return
         # It asked for something and goes on; or the message was taken back, and there is nothing to wait for.
         answer.settle(self._info_if_any())
         if answer.is_over(follower.after):
             return
-        for heard in self._client.stream(follower.call(), follower):
-            yield heard.event
-            if self._is_answered(answer, heard.event):
-                return
+        with closing(self._client.stream(follower.call(), follower)) as stream:
+            for heard in stream:
+                yield heard.event
+                if self._is_answered(answer, heard.event):
+                    return
 
     def _is_answered(self, answer: Answer, event: Event) -> bool:
         if answer.doubts(event):
@@ -142,18 +144,20 @@ class Session:
         except calls.Unreachable:
             return None
 
-    def follow(self, after: int = 0) -> Iterator[Event]:
+    def follow(self, after: int = 0) -> Generator[Event]:
         """The events that there are and those that come, until the session ends."""
-        for heard in self.heard(after):
-            yield heard.event
+        with closing(self.heard(after)) as stream:
+            for heard in stream:
+                yield heard.event
 
-    def heard(self, after: int = 0) -> Iterator[Heard]:
+    def heard(self, after: int = 0) -> Generator[Heard]:
         """The same, each with its JSON as it is kept."""
         follower = Follower(self.id, after)
-        for heard in self._client.stream(follower.call(), follower):
-            yield heard
-            if isinstance(heard.event, schema.SessionEnded):
-                return
+        with closing(self._client.stream(follower.call(), follower)) as stream:
+            for heard in stream:
+                yield heard
+                if isinstance(heard.event, schema.SessionEnded):
+                    return
 
     def events(self, after: int = 0, limit: int | None = None) -> list[Event]:
         """The events that there are."""

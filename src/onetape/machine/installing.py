@@ -22,7 +22,7 @@ from msgspec import Struct
 from onetape.agents.agent import Agent
 from onetape.errors import InstallFailed, Refused
 from onetape.machine import programs
-from onetape.machine.finding import Found, first_that_runs, inside, installed_in
+from onetape.machine.finding import Found, find, first_that_runs, inside, installed_in
 
 Progress = Callable[[str], None]
 
@@ -59,6 +59,9 @@ async def install(
     env: Mapping[str, str] = os.environ,
 ) -> Found:
     """The newest tested version that installs, or the one asked for. Nothing is done where it is there already."""
+    if agent.binary is None and version in (None, *agent.versions):
+        progress(f"{agent.title} is built in")
+        return await find(agent, env)
     wanted = _wanted(agent, version)
     work = _Installation(agent, _npm(agent, env), installed_in(agent, env), progress, env)
     async with _alone(work.home, progress):
@@ -79,7 +82,8 @@ def _npm(agent: Agent, env: Mapping[str, str]) -> str:
 def _wanted(agent: Agent, version: str | None) -> list[str]:
     """The versions to try, in this order."""
     if agent.package is None:
-        raise Refused(f"{agent.title} is built in" if agent.binary is None else f"{agent.title} has no npm package: install it yourself")
+        why = "is built in, and there is no other version of it" if agent.binary is None else "has no npm package: install it yourself"
+        raise Refused(f"{agent.title} {why}")
     if version is not None:
         if not _VERSION.fullmatch(version):  # to npm, a path or an address is a version too
             raise Refused(f"{version!r} is not a version")

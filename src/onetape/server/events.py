@@ -26,7 +26,7 @@ async def list_events(
     daemon: TheDaemon,
     session_id: FromPath[str],
     offset: Offset = 0,
-    limit: Annotated[int | None, QueryParameter(ge=1, le=MOST)] = None,
+    limit: Annotated[int | None, QueryParameter(ge=0, le=MOST, description="At most so many; 0 only tells whether there are any.")] = None,
     include_raw: IncludeRaw = False,
 ) -> Stream:
     await asyncio.to_thread(daemon.row, session_id)

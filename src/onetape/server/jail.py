@@ -65,7 +65,7 @@ class Jail:
             told = os.stat(name, dir_fd=directory, follow_symlinks=False)
             if modes.S_ISLNK(told.st_mode):
                 with suppress(Refused):
-                    return self.stat(f"{path}/{name}")
+                    return self.stat(os.path.join(path, name))
             return told
         except FileNotFoundError:
             return None  # gone since the directory was read

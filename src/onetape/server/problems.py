@@ -59,6 +59,9 @@ _BY_STATUS = {
     401: "token_invalid", 403: "permission_denied", 404: "not_found", 405: "method_not_allowed", 413: "too_large", 504: "timeout",
 }  # fmt: skip
 
+# Where the framework has no more to say than the status's own name.
+_OF_STATUS = {404: "there is no route {}", 405: "there is no route {}: the path takes other methods", 413: "the body of {} is too large"}
+
 
 class Problem(Struct, frozen=True, omit_defaults=True, rename="camel"):
     type: str
@@ -84,14 +87,14 @@ def problem(kind: str, detail: str | None = None, **more: Any) -> Problem:
     return Problem(URN + kind, title, status, detail, **more)
 
 
-def problem_of(error: Exception, named: Mapping[str, str]) -> Problem:
-    """`named`: the session or agent that the request's path names."""
+def problem_of(error: Exception, named: Mapping[str, str], asked: str = "") -> Problem:
+    """`named`: the session or agent that the request's path names; `asked`: the request itself, e.g. `GET /v1/nothing`."""
     told: dict[str, Any] = {key: named[key] for key in ("agent", "session_id") if key in named}
     match error:
         case Refusal():
             return problem(error.kind, str(error), **told | error.more)
         case HTTPException():
-            return _of_framework(error, told)
+            return _of_framework(error, told, asked)
         case UnicodeDecodeError():  # the framework's decoder lets it through; ours are for what agents say
             return problem("invalid_request", "the body is not UTF-8", **told)
         case _:
@@ -103,7 +106,9 @@ def problem_of(error: Exception, named: Mapping[str, str]) -> Problem:
 
 def answer(request: Request[Any, Any, Any], error: Exception) -> Response[Problem]:
     """The framework's handler of exceptions."""
-    told = problem_of(error, request.scope.get("path_params") or {})
+    # As it was sent: the decoded one may hold what is not Unicode (spelling.py).
+    path = request.scope["raw_path"].decode("ascii", "replace")
+    told = problem_of(error, request.scope.get("path_params") or {}, f"{request.method} {path}")
     if told.status >= 500:
         _log.error("request failed", extra={"method": request.method, "kind": told.type, "error": type(error).__name__}, exc_info=error)
     headers = dict(error.headers or {}) if isinstance(error, HTTPException) else {}
@@ -114,16 +119,18 @@ def encoded(told: Problem) -> bytes:
     return msgspec.json.encode(told)
 
 
-def _of_framework(error: HTTPException, told: dict[str, Any]) -> Problem:
+def _of_framework(error: HTTPException, told: dict[str, Any], asked: str) -> Problem:
     kind = _BY_STATUS.get(error.status_code, "invalid_request" if error.status_code < 500 else "internal_error")
-    detail = _detail(error) if error.status_code < 500 else None
+    detail = _detail(error, asked) if error.status_code < 500 else None
     made = problem(kind, detail, details=error.extra or None, **told)
     # A status without a kind of its own (406, 415, …) keeps its number.
     return made if error.status_code in (*_BY_STATUS, 400, 500) else msgspec.structs.replace(made, status=error.status_code)
 
 
-def _detail(error: HTTPException) -> str:
+def _detail(error: HTTPException, asked: str) -> str:
     """What is wrong, in words that stand alone: clients show this and nothing else."""
+    if (words := _OF_STATUS.get(error.status_code)) is not None:
+        return words.format(asked)
     match error.extra:
         case [{"key": "data", "source": "body", "message": "'data'"}]:
             return "a JSON body is missing"

@@ -96,7 +96,7 @@ async def list_sessions(
 ) -> SessionList:
     # In this order: what is committed between the two is told again rather than missed.
     position = await asyncio.to_thread(daemon.store.position)
-    rows = await asyncio.to_thread(lambda: daemon.store.sessions(agent=agent, q=q, limit=limit, before=before))
+    rows = await asyncio.to_thread(lambda: daemon.sessions.rows(agent, q, limit, before))
     return SessionList([info_of(row) for row in rows], position)
 
 

@@ -61,6 +61,9 @@ class Brain:
                 self._notice("nothing to interrupt")
             case wire.SetModel(model, variant):
                 self._set_model(model, variant)
+            case wire.SetMode("default" | "acceptEdits" | "bypass" as mode):
+                self._settings.permission_mode = mode
+                self._greet()
             case wire.SetMode(mode):
                 self._settings.mode = mode
                 self._say(wire.ModeNow(mode))
@@ -146,6 +149,11 @@ class Brain:
     # --- the session --------------------------------------------------------
 
     def _introduce(self) -> None:
+        self._greet()
+        for server in self._settings.mcp:
+            self._say(wire.Status("mcp", f"{server}: pretended to connect"))
+
+    def _greet(self) -> None:
         now = self._settings
         self._say(
             wire.Ready(
@@ -153,8 +161,6 @@ class Brain:
                 variant=now.variant, cwd=now.cwd, tools=list(TOOLS), resumed=now.resumed,
             )
         )  # fmt: skip
-        for server in now.mcp:
-            self._say(wire.Status("mcp", f"{server}: pretended to connect"))
 
     def _set_model(self, model: str | None, variant: str | None) -> None:
         # Another model starts without a variant: the old one may not exist there.

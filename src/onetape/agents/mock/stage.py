@@ -65,7 +65,7 @@ Script: TypeAlias = Generator[Step, Answer | None, Outcome | None]
 
 
 class Settings(Struct):
-    """What a session was started with; model and mode may change."""
+    """What a session was started with; model and modes may change."""
 
     session: str
     cwd: str = "."

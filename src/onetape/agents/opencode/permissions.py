@@ -10,6 +10,9 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+from onetape.errors import Refused
+from onetape.tape import Head
+
 _EDIT = "edit"
 _ASKED = ("bash", "webfetch", "websearch")
 # What the agent `plan` is allowed to write; after these, edits of others are not its own to allow. Plans lie in `.opencode` of
@@ -40,6 +43,18 @@ def settings(permission_mode: str | None, servers: Iterable[str]) -> dict[str, A
     if permission_mode == "plan":
         told["agent"] = {"plan": {"permission": {_EDIT: _PLANS}}}
     return told
+
+
+def agent_of(mode: str, head: Head) -> str | None:
+    """The agent that a mode means, of those that there are; None: the usual one.
+
+    Of our permission modes only the one that the process was started with: its settings cannot be changed while it runs,
+    and OpenCode would look for an agent of that name."""
+    if mode not in ("default", "acceptEdits", "bypass"):
+        return mode
+    if mode != ("default" if head.permission_mode in (None, "plan") else head.permission_mode):
+        raise Refused(f"OpenCode's permissions are settled when it starts: end the session, and resume it in permission mode {mode}")
+    return None if head.mode == "plan" else head.mode
 
 
 def _rule(permission: str, action: str) -> dict[str, str]:

@@ -14,7 +14,7 @@ from onetape import drafts as d
 from onetape.agents.opencode import content, requests, wire
 from onetape.agents.opencode.asks import Asked
 from onetape.agents.opencode.conversation import Conversation
-from onetape.agents.opencode.permissions import spelled
+from onetape.agents.opencode.permissions import agent_of, spelled
 from onetape.agents.opencode.prompts import Refusals, answered, is_prompt, session_in, text_of
 from onetape.commands import Command, Interrupt, RejectQuestion, ReplyPermission, ReplyQuestion, SendMessage, SetMode, SetModel
 from onetape.errors import Refused, Unparsed
@@ -325,7 +325,7 @@ class Serve(Translator):
             case SetModel(model=model, variant=variant):
                 self._set_model(model, variant)
             case SetMode(mode=mode):
-                self._chosen.agent = mode  # told with the next prompt
+                self._chosen.agent = agent_of(mode, self.head)  # told with the next prompt
             case _:
                 raise self.cannot(command)
 
