@@ -91,7 +91,7 @@ def test_a_batch_takes_few_statements(store: Sqlite) -> None:
     count = 3000
     with statements(store._writer._connection) as seen:
         store.append(batch("s", *range(1, count + 1))).result()
-    most = count // TOGETHER[0] + 3 * (len(TOGETHER) - 1)
+    most = -(-count // TOGETHER)
     assert seen.count("INSERT INTO events") <= most and seen.count("INSERT INTO tape") <= most
     others = [statement for statement in seen if statement not in ("INSERT INTO events", "INSERT INTO tape")]
     assert len(others) <= 6, others

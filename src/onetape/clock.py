@@ -1,6 +1,7 @@
 """Tape time to event time: seconds since the tape began into RFC 3339, UTC, milliseconds rounded half up."""
 
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LAST = 253_402_300_799_999  # the last millisecond of the year 9999
@@ -28,8 +29,9 @@ class Clock:
         return f"{self._prefix}{millisecond:03d}Z"
 
 
+@lru_cache(maxsize=16)
 def milliseconds(time: str) -> int:
-    """An event's time as milliseconds since 1970."""
+    """An event's time as milliseconds since 1970. What was heard together has one time."""
     return (datetime.fromisoformat(time) - _EPOCH) // timedelta(milliseconds=1)
 
 

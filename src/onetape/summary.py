@@ -116,7 +116,10 @@ class Summary(Struct):
             self.usage.add(usage)
 
     def _completed(self, event: schema.ItemCompleted) -> None:
-        match event.data.item:
+        item = event.data.item
+        if item.kind not in _TELLING:
+            return
+        match item:
             case schema.Item(kind="message", role="user", parent_id=None, content=[*parts]) if self.title is None:
                 self.title = title_of(" ".join(part.text for part in parts if isinstance(part, schema.Text)))
             case schema.Item(kind="status", content=[schema.Status(label="agent.ready"), schema.Json(json=dict(told))]):
@@ -162,6 +165,9 @@ def _ask_of(event: Any) -> tuple[str, AskKind]:
     data = event.data
     return (data.permission_id, "permission") if isinstance(data, schema.PermissionData) else (data.question_id, "question")
 
+
+_TELLING = frozenset({"message", "status", "unknown"})
+"""Kinds of items that may say something of the session; calls and their results, which most items are, do not."""
 
 _FOLDS: dict[type, Any] = {
     schema.SessionStarted: Summary._started,

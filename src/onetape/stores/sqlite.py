@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
 from functools import cache
-from itertools import chain
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
@@ -45,8 +45,8 @@ from onetape.tape import Record
 SHIFT = 32
 """A place is a session's number and, in the lower 32 bits, the record's or event's own."""
 TAPE_PAGE = 256
-TOGETHER = (256, 64, 16, 4, 1)
-"""How many rows one statement takes: few statements for any number, and few to keep prepared."""
+TOGETHER = 512
+"""How many rows one statement takes at most."""
 
 
 class _Summary(msgspec.Struct):
@@ -90,7 +90,7 @@ class Sqlite:
 
     def _connect(self) -> sqlite3.Connection:
         try:
-            connection = sqlite3.connect(self._file, isolation_level=None, check_same_thread=False, cached_statements=64)
+            connection = sqlite3.connect(self._file, isolation_level=None, check_same_thread=False, cached_statements=128)
             for setting in _SETTINGS:
                 connection.execute(setting)
         except sqlite3.Error as error:
@@ -365,7 +365,9 @@ def _index(connection: sqlite3.Connection, base: int, rows: Rows) -> None:
     if rows.passages:
         told = [(base + p.sequence, p.time, p.kind, p.item_id, p.tool, p.paths, p.words) for p in rows.passages]
         _put(connection, "passages", told)
-        _put(connection, "search (rowid, words)", [(place, words) for place, *_, words in told])
+        # One statement: the index writes its segment at the end of each that takes many rows.
+        span = told[0][0], told[-1][0]
+        connection.execute("INSERT INTO search (rowid, words) SELECT place, words FROM passages WHERE place BETWEEN ? AND ?", span)
     if rows.turns:
         billed = [(base + turn.sequence, turn.time, turn.mark, _encode(turn.usage)) for turn in rows.turns]
         _put(connection, "turns", billed)
@@ -373,18 +375,19 @@ def _index(connection: sqlite3.Connection, base: int, rows: Rows) -> None:
 
 def _put(connection: sqlite3.Connection, table: str, rows: list[tuple[Any, ...]]) -> None:
     """Many rows by one statement: SQLite takes them all without Python's lock, while the next batch is translated. `executemany` would
-    want the lock back after each."""
-    at = 0
-    for count in TOGETHER:
-        while len(rows) - at >= count:
-            connection.execute(_insertion(table, count, len(rows[0])), list(chain.from_iterable(rows[at : at + count])))
-            at += count
+    want the lock back after each. A statement takes twice as many as the next smaller one, so that few are kept prepared: what is left
+    over of it is filled up with nothing."""
+    for at in range(0, len(rows), TOGETHER):
+        some = rows[at : at + TOGETHER]
+        width, count = len(some[0]), 1 << (len(some) - 1).bit_length()
+        values = [*chain.from_iterable(some), *repeat(None, (count - len(some)) * width)]
+        connection.execute(_insertion(table, count, width), values)
 
 
 @cache
 def _insertion(table: str, count: int, width: int) -> str:
     row = f"({', '.join('?' * width)})"
-    return f"INSERT INTO {table} VALUES {', '.join([row] * count)}"
+    return f"INSERT INTO {table} SELECT * FROM (VALUES {', '.join([row] * count)}) WHERE column1 IS NOT NULL"
 
 
 def _position(connection: sqlite3.Connection) -> int:
