@@ -110,34 +110,61 @@ def test_a_page_is_two_queries_wherever_it_is(store: Sqlite, raw: bool) -> None:
         assert len(seen) == 2, "whose it is, and what it holds"
 
 
-def test_readers_at_one_place_share_a_query() -> None:
-    store, queries = Memory(), [0]
-    store.create(SessionRow("s", "mock"))
-    store.append(Batch("s", events=[Stored(sequence, b"{}") for sequence in range(1, 2 * PAGE + 1)])).result()
-    page = store.page
+class Read(Memory):
+    """A session of so many pages, and how often one of them was asked for."""
 
-    def counting(*arguments: Any) -> list[Stored]:
-        queries[0] += 1
-        return page(*arguments)
+    def __init__(self, pages: int) -> None:
+        super().__init__()
+        self.queries = 0
+        self.create(SessionRow("s", "mock"))
+        self.append(Batch("s", events=[Stored(sequence, b"{}") for sequence in range(1, pages * PAGE + 1)])).result()
 
-    store.page = counting  # type: ignore[method-assign]
+    def page(self, *arguments: Any) -> list[Stored]:
+        self.queries += 1
+        return super().page(*arguments)
+
+
+async def read_to_the_end(following: Following, after: int, count: int) -> None:
+    frames = following.frames("s", after)
+    while after < count:
+        after += (await anext(frames)).count(b"\ndata: ")
+    await frames.aclose()
+
+
+@pytest.mark.parametrize("apart", [0, 3])
+def test_readers_that_are_behind_share_the_pages(apart: int) -> None:
+    """Also where each begins somewhere else: they meet at a page's end."""
+    pages = 20
+    store = Read(pages)
+
+    async def whole() -> int:
+        following = Following(store, {"s": SimpleNamespace(tail=Tail(), check_log=lambda: None)})  # type: ignore[dict-item]
+        await asyncio.gather(*(read_to_the_end(following, apart * reader, pages * PAGE) for reader in range(READERS)))
+        return len(following._pages._kept)
+
+    assert asyncio.run(whole()) == 0, "nothing is kept for nobody"
+    assert store.queries <= pages + (READERS if apart else 1)
+
+
+def test_pages_that_others_may_change_are_not_kept() -> None:
+    store = Read(1)
 
     async def whole() -> None:
-        tail = Tail()
-        following = Following(store, {"s": SimpleNamespace(tail=tail, check_log=lambda: None)})  # type: ignore[dict-item]
-
-        async def read() -> None:
-            frames = following.frames("s")
-            taken = 0
-            while taken < 2 * PAGE:
-                taken += (await anext(frames)).count(b"\ndata: ")
+        following = Following(store, {})
+        first = following.frames("s")
+        assert b"{}" in await anext(first)
+        second = following.frames("s")
+        await anext(second)
+        store.create(SessionRow("~s", "mock"))
+        store.append(Batch("~s", events=[Stored(sequence, b"[]") for sequence in range(1, PAGE + 1)])).result()
+        store.supersede("s", "~s")
+        third = following.frames("s")
+        assert b"[]" in await anext(third)
+        for frames in (first, second, third):
             await frames.aclose()
-
-        await asyncio.gather(*(read() for _ in range(READERS)))
+        await following.close()
 
     asyncio.run(whole())
-    # Who comes to a page when the one who reads it is done reads it again: a few, and not a hundred.
-    assert queries[0] < READERS // 4
 
 
 # --- writes -----------------------------------------------------------------
