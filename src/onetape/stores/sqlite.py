@@ -183,7 +183,7 @@ class Sqlite:
         last, end = (number << SHIFT) + after, (number + 1) << SHIFT
         query = "SELECT place, t, dir, payload, extra FROM tape WHERE place > ? AND place < ? ORDER BY place LIMIT ?"
         while page := self._reader.execute(query, (last, end, TAPE_PAGE)).fetchall():
-            yield from (_record(*columns) for _, *columns in page)
+            yield from (_read(*columns) for _, *columns in page)
             last = page[-1][0]
 
     def log(self, after: int, limit: int) -> list[Logged]:
@@ -341,9 +341,7 @@ def _update(connection: sqlite3.Connection, columns: tuple[Any, ...]) -> None:
 def _append(connection: sqlite3.Connection, batch: Batch, row: tuple[Any, ...] | None) -> None:
     number = _find(connection, batch.session_id)
     base = number << SHIFT
-    told = enumerate(batch.tape, base + batch.number)
-    rows = [(place, record.t, record.dir, bytes(record.payload), _extra(record)) for place, record in told]
-    _put(connection, "tape", rows)
+    _record(connection, list(enumerate(batch.tape, base + batch.number)))
     _insert(connection, number, batch.events)
     _note_asks(connection, number, batch.rows.asks)
     _index(connection, base, batch.rows)
@@ -351,11 +349,21 @@ def _append(connection: sqlite3.Connection, batch: Batch, row: tuple[Any, ...] |
         _update(connection, row)
 
 
+def _record(connection: sqlite3.Connection, told: list[tuple[int, Record]]) -> None:
+    """Onto the tape. A bytearray, here as for events: for bytes, as for None, Python first looks for somebody who would adapt them, which
+    takes longer than the rest."""
+    plain = [(place, record.t, record.dir, bytearray(record.payload)) for place, record in told if not _has_more(record)]
+    _put(connection, "tape (place, t, dir, payload)", plain)
+    if len(plain) < len(told):
+        others = [(place, record.t, record.dir, bytearray(record.payload), _more(record)) for place, record in told if _has_more(record)]
+        _put(connection, "tape", others)
+
+
 def _insert(connection: sqlite3.Connection, number: int, events: list[Stored]) -> None:
     if not events:
         return
     base = number << SHIFT
-    _put(connection, "events", [(base + event.sequence, event.cause, event.body) for event in events])
+    _put(connection, "events", [(base + event.sequence, event.cause, bytearray(event.body)) for event in events])
     position = _position(connection) + len(events)
     connection.execute("INSERT INTO log VALUES (?, ?, ?, ?)", (position, number, events[0].sequence, events[-1].sequence))
 
@@ -456,11 +464,13 @@ def _hit(
 # --- tape records as rows ---------------------------------------------------
 
 
-def _extra(record: Record) -> bytes | None:
-    if record.encoding is record.stream is record.note is record.signal is None:
-        return None  # nearly always
+def _has_more(record: Record) -> bool:
+    return not (record.encoding is record.stream is record.note is record.signal is None)  # nearly never
+
+
+def _more(record: Record) -> bytes:
     return _encode({name: value for name in ("encoding", "stream", "note", "signal") if (value := getattr(record, name)) is not None})
 
 
-def _record(t: float, dir: str, payload: bytes, extra: bytes | None) -> Record:
+def _read(t: float, dir: str, payload: bytes, extra: bytes | None) -> Record:
     return Record(t, dir, Raw(payload), **(msgspec.json.decode(extra) if extra else {}))
