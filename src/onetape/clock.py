@@ -10,7 +10,7 @@ _LAST = 253_402_300_799_999  # the last millisecond of the year 9999
 class Clock:
     def __init__(self, started: str | None) -> None:
         self._base = _microseconds(started)
-        self._second, self._prefix = -1, ""
+        self._minute, self._prefix = -1, ""
         self.t, self.text = -1.0, ""
         """The last time that was asked for: bare lines have one, and so has a burst of lines."""
 
@@ -22,11 +22,12 @@ class Clock:
     def _format(self, t: float) -> str:
         # Whole microseconds first: 1.0005 s is 1000.4999… ms as a float, and would be rounded down.
         total = max(0, min(_LAST, (self._base + round(t * 1e6) + 500) // 1000))
-        second, millisecond = divmod(total, 1000)
-        if second != self._second:
-            self._second = second
-            self._prefix = (_EPOCH + timedelta(seconds=second)).strftime("%Y-%m-%dT%H:%M:%S.")
-        return f"{self._prefix}{millisecond:03d}Z"
+        minute, rest = divmod(total, 60_000)
+        if minute != self._minute:
+            self._minute = minute
+            self._prefix = (_EPOCH + timedelta(minutes=minute)).strftime("%Y-%m-%dT%H:%M:")
+        second, millisecond = divmod(rest, 1000)
+        return f"{self._prefix}{second:02d}.{millisecond:03d}Z"
 
 
 @lru_cache(maxsize=16)

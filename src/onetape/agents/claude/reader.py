@@ -24,7 +24,7 @@ from onetape.agents.claude.history import History
 from onetape.errors import Unparsed
 from onetape.tape import BOM, Head, Record
 
-CHUNK = 1 << 16
+CHUNK = 1 << 18
 LOOKED_AT = 50
 """How many lines are read to recognise a session: some begin with titles and snapshots."""
 
@@ -249,8 +249,10 @@ def _in_order(path: Path, early: dict[int, int]) -> Iterator[tuple[bytes, Any]]:
         if after is not None and after > at:
             waits[str(native.get("uuid"))] = after
             held.setdefault(after, []).append((at, line, native))
-        else:
+        elif at in held:
             yield from released(at, line, native)
+        else:
+            yield line, native
     for lines in held.values():  # lines that follow each other in a circle
         yield from ((line, native) for _, line, native in lines)
 
