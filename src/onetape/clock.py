@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MILLISECOND = timedelta(milliseconds=1)
 _LAST = 253_402_300_799_999  # the last millisecond of the year 9999
 
 
@@ -33,7 +34,7 @@ class Clock:
 @lru_cache(maxsize=16)
 def milliseconds(time: str) -> int:
     """An event's time as milliseconds since 1970. What was heard together has one time."""
-    return (datetime.fromisoformat(time) - _EPOCH) // timedelta(milliseconds=1)
+    return (datetime.fromisoformat(time) - _EPOCH) // _MILLISECOND
 
 
 def seconds_of(started: str | None) -> float:

@@ -117,21 +117,26 @@ class Summary(Struct):
 
     def _completed(self, event: schema.ItemCompleted) -> None:
         item = event.data.item
-        if item.kind not in _TELLING:
-            return
-        match item:
-            case schema.Item(kind="message", role="user", parent_id=None, content=[*parts]) if self.title is None:
-                self.title = title_of(" ".join(part.text for part in parts if isinstance(part, schema.Text)))
-            case schema.Item(kind="status", content=[schema.Status(label="agent.ready"), schema.Json(json=dict(told))]):
-                self._learn(told)
-            case schema.Item(kind="status", content=[schema.Status(label="model"), schema.Json(json=dict(told))], status="completed"):
-                self._learn(told)
-            case schema.Item(kind="status", content=[schema.Status(label="model", detail=str(model))], status="completed"):
-                self.model = model if " " not in model else self.model  # some agents tell a change in prose
-            case schema.Item(kind="status", content=[schema.Status(label="mode", detail=str(mode)), *_], status="completed"):
-                self.agent_mode = mode if mode and " " not in mode else self.agent_mode
-            case schema.Item(kind="unknown"):
+        match item.kind:
+            case "message" if self.title is None and item.role == "user" and item.parent_id is None:
+                self.title = title_of(" ".join(part.text for part in item.content if isinstance(part, schema.Text)))
+            case "status":
+                self._status(item)
+            case "unknown":
                 self.strange += 1
+            case _:
+                pass  # what is said and called says nothing of the session
+
+    def _status(self, item: schema.Item) -> None:
+        match item:
+            case schema.Item(content=[schema.Status(label="agent.ready"), schema.Json(json=dict(told))]):
+                self._learn(told)
+            case schema.Item(content=[schema.Status(label="model"), schema.Json(json=dict(told))], status="completed"):
+                self._learn(told)
+            case schema.Item(content=[schema.Status(label="model", detail=str(model))], status="completed"):
+                self.model = model if " " not in model else self.model  # some agents tell a change in prose
+            case schema.Item(content=[schema.Status(label="mode", detail=str(mode)), *_], status="completed"):
+                self.agent_mode = mode if mode and " " not in mode else self.agent_mode
             case _:
                 pass
 
@@ -165,9 +170,6 @@ def _ask_of(event: Any) -> tuple[str, AskKind]:
     data = event.data
     return (data.permission_id, "permission") if isinstance(data, schema.PermissionData) else (data.question_id, "question")
 
-
-_TELLING = frozenset({"message", "status", "unknown"})
-"""Kinds of items that may say something of the session; calls and their results, which most items are, do not."""
 
 _FOLDS: dict[type, Any] = {
     schema.SessionStarted: Summary._started,
