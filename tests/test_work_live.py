@@ -14,12 +14,13 @@ from typing import Any
 import pytest
 
 from onetape.following import Following
+from onetape.projection import Passage, Rows
 from onetape.server.sse import Streams
 from onetape.session import Session
 from onetape.sessions import Sessions
 from onetape.stores.memory import Memory
 from onetape.stores.sqlite import TOGETHER, Sqlite
-from onetape.stores.store import PAGE, Batch, SessionRow, Stored
+from onetape.stores.store import PAGE, Batch, SessionRow, Sought, Stored
 from onetape.tail import Tail
 from test_sessions import mock, turn
 from test_stores import batch, row
@@ -95,6 +96,15 @@ def test_a_batch_takes_few_statements(store: Sqlite) -> None:
     assert seen.count("INSERT INTO events") <= most and seen.count("INSERT INTO tape") <= most
     others = [statement for statement in seen if statement not in ("INSERT INTO events", "INSERT INTO tape")]
     assert len(others) <= 6, others
+
+
+def test_the_index_of_words_is_written_once_a_batch(store: Sqlite) -> None:
+    store.create(row("s"))
+    passages = [Passage(number, 0, "message", None, None, "", f"word{number}") for number in range(1, 601)]
+    with statements(store._writer._connection) as seen:
+        store.append(Batch("s", rows=Rows(passages=passages))).result()
+    assert seen.count("INSERT INTO search") == 1 and seen.count("INSERT INTO passages") == -(-600 // TOGETHER)
+    assert [hit.passage.sequence for hit in store.search(Sought("word600"))] == [600]
 
 
 # --- queries ----------------------------------------------------------------
