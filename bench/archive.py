@@ -31,6 +31,7 @@ PER_FILE = 2_000_000
 TIMES = 3
 SEARCHES = 25
 GOALS = {"import": 0.5, "search": 5.0}
+LIMIT = "two passes over a file, and what the translation takes after them, are twice the floor already: see the notes"
 SOUGHT = {"a word that is everywhere": "module", "a rare phrase": "module_17", "two words": "request module_5"}
 Rows = tuple[list[tuple[Any, ...]], list[tuple[Any, ...]], list[tuple[Any, ...]]]
 
@@ -79,7 +80,8 @@ def _import(files: list[Path], directory: Path, size: int) -> Figure:
     floors, ours = in_turns(lambda: _floor(files, noting.rows, _fresh(directory)), lambda: _ours(files, _fresh(directory)), TIMES)
     megabytes = size / 1e6
     rates = [f"{megabytes / sorted(seconds)[TIMES // 2]:.1f} MB/s" for seconds in (ours, floors)]
-    return Figure(f"import, {megabytes:,.0f} MB", rates[0], rates[1], quotients(floors, ours), GOALS["import"], at_least=True)
+    name, value = f"import, {megabytes:,.0f} MB", quotients(floors, ours)
+    return Figure(name, rates[0], rates[1], value, GOALS["import"], at_least=True, limit=LIMIT)
 
 
 def _fresh(directory: Path) -> Path:

@@ -21,6 +21,7 @@ BUFFER = bytearray(1 << 18)
 """One for all: what it holds is looked at before the next one reads."""
 WRITTEN = re.compile(rb"@(\d+)@")
 OVERLAP = 64
+END = 1 << 14
 FRAME = b"\ndata: "
 
 
@@ -58,7 +59,8 @@ class Reader(asyncio.BufferedProtocol):
         first = BUFFER[: min(size, OVERLAP)]
         seam = self._last + first
         self.frames += BUFFER.count(FRAME, 0, size) + seam.count(FRAME) - self._last.count(FRAME) - first.count(FRAME)
-        if not self.done.done() and (self._mark in seam or BUFFER.find(self._mark, 0, size) >= 0):
+        # It stands in the last frame, so that only the end of what came need be looked through.
+        if not self.done.done() and (self._mark in seam or BUFFER.find(self._mark, max(0, size - END), size) >= 0):
             self.done.set_result(time.perf_counter())
         self._last = (self._last + BUFFER[max(0, size - OVERLAP) : size])[-OVERLAP:]
 

@@ -23,7 +23,7 @@ IMPURE = {
 WITH_IO = {"reader", "__main__", "helper"}
 # Who may import what of ours, by first word of the module path; what is not named here is the pure middle.
 OUTER = {
-    "drivers", "stores", "machine", "paths", "owner", "tail", "session", "sessions", "scribe", "outbox", "following", "recovery",
+    "drivers", "stores", "machine", "paths", "owner", "tail", "session", "sessions", "scribe", "outbox", "following", "pages", "recovery",
     "server", "client", "cli", "export",
     "search", "archive", "tasks", "info", "replay", "sheet",
 }  # fmt: skip

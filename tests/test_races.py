@@ -24,7 +24,7 @@ from onetape.errors import AgentFailed, Conflict, Exists, Missing, OnetapeError,
 from onetape.projection import Projection
 from onetape.recovery import DIED
 from onetape.schema import to_json
-from onetape.scribe import BUG
+from onetape.scribe import BUG, GATHERED
 from onetape.sessions import CreateOptions, Sessions
 from onetape.stores.memory import Memory
 from onetape.stores.sqlite import Sqlite
@@ -398,6 +398,53 @@ def test_a_slow_disk_holds_back_one_batch_and_no_more() -> None:
         store.is_slow = False
         store.write()
         await heard(sessions, id, schema.TurnEnded, await (await sending).begins)
+
+    run(scenario, store)
+
+
+def test_what_comes_during_a_commit_gathers_into_the_next_and_no_more_than_so_much() -> None:
+    store = Slow()
+
+    async def scenario(sessions: Sessions) -> None:
+        id = await mock(sessions)
+        scribe = sessions.live(id)._scribe
+        store.is_slow = True
+        for number in range(1 + GATHERED):
+            await asyncio.wait_for(scribe.take(tape.record(0.0, "note", number)), 30)
+        assert [len(batch.tape) for batch, _ in store.waiting] == [1]
+        next_one = asyncio.ensure_future(scribe.take(tape.record(0.0, "note", 1 + GATHERED)))
+        for _ in range(10):
+            await asyncio.sleep(0)
+        assert not next_one.done(), "a slow disk is felt by whoever writes"
+        store.write()
+        await next_one
+        assert [len(batch.tape) for batch, _ in store.waiting] == [GATHERED]
+        store.is_slow = False
+        store.write()
+        await scribe.ready()
+        noted = [msgspec.json.decode(record.payload) for record in store.tape(id) if record.dir == "note"]
+        assert noted == list(range(2 + GATHERED))
+
+    run(scenario, store)
+
+
+def test_nothing_that_gathered_is_committed_over_a_hole() -> None:
+    store = Slow()
+
+    async def scenario(sessions: Sessions) -> None:
+        id = await mock(sessions)
+        scribe = sessions.live(id)._scribe
+        store.is_slow = True
+        for number in range(3):
+            await scribe.take(tape.record(0.0, "note", number))
+        waits = asyncio.ensure_future(scribe.ready())
+        await asyncio.sleep(0)
+        store.is_slow = False
+        store.waiting.pop()[1].set_exception(StoreFailed("the log cannot be written: disk is full"))
+        with pytest.raises(StoreFailed, match="disk is full"):
+            await waits
+        assert not [record for record in store.tape(id) if record.dir == "note"]
+        await until(lambda: not sessions._live and not sessions._lost)
 
     run(scenario, store)
 

@@ -14,12 +14,13 @@ from typing import Any
 import pytest
 
 from onetape.following import Following
+from onetape.projection import Passage, Rows
 from onetape.server.sse import Streams
 from onetape.session import Session
 from onetape.sessions import Sessions
 from onetape.stores.memory import Memory
 from onetape.stores.sqlite import TOGETHER, Sqlite
-from onetape.stores.store import PAGE, Batch, SessionRow, Stored
+from onetape.stores.store import PAGE, Batch, SessionRow, Sought, Stored
 from onetape.tail import Tail
 from test_sessions import mock, turn
 from test_stores import batch, row
@@ -91,10 +92,19 @@ def test_a_batch_takes_few_statements(store: Sqlite) -> None:
     count = 3000
     with statements(store._writer._connection) as seen:
         store.append(batch("s", *range(1, count + 1))).result()
-    most = count // TOGETHER[0] + 3 * (len(TOGETHER) - 1)
+    most = -(-count // TOGETHER)
     assert seen.count("INSERT INTO events") <= most and seen.count("INSERT INTO tape") <= most
     others = [statement for statement in seen if statement not in ("INSERT INTO events", "INSERT INTO tape")]
     assert len(others) <= 6, others
+
+
+def test_the_index_of_words_is_written_once_a_batch(store: Sqlite) -> None:
+    store.create(row("s"))
+    passages = [Passage(number, 0, "message", None, None, "", f"word{number}") for number in range(1, 601)]
+    with statements(store._writer._connection) as seen:
+        store.append(Batch("s", rows=Rows(passages=passages))).result()
+    assert seen.count("INSERT INTO search") == 1 and seen.count("INSERT INTO passages") == -(-600 // TOGETHER)
+    assert [hit.passage.sequence for hit in store.search(Sought("word600"))] == [600]
 
 
 # --- queries ----------------------------------------------------------------
@@ -110,34 +120,61 @@ def test_a_page_is_two_queries_wherever_it_is(store: Sqlite, raw: bool) -> None:
         assert len(seen) == 2, "whose it is, and what it holds"
 
 
-def test_readers_at_one_place_share_a_query() -> None:
-    store, queries = Memory(), [0]
-    store.create(SessionRow("s", "mock"))
-    store.append(Batch("s", events=[Stored(sequence, b"{}") for sequence in range(1, 2 * PAGE + 1)])).result()
-    page = store.page
+class Read(Memory):
+    """A session of so many pages, and how often one of them was asked for."""
 
-    def counting(*arguments: Any) -> list[Stored]:
-        queries[0] += 1
-        return page(*arguments)
+    def __init__(self, pages: int) -> None:
+        super().__init__()
+        self.queries = 0
+        self.create(SessionRow("s", "mock"))
+        self.append(Batch("s", events=[Stored(sequence, b"{}") for sequence in range(1, pages * PAGE + 1)])).result()
 
-    store.page = counting  # type: ignore[method-assign]
+    def page(self, *arguments: Any) -> list[Stored]:
+        self.queries += 1
+        return super().page(*arguments)
+
+
+async def read_to_the_end(following: Following, after: int, count: int) -> None:
+    frames = following.frames("s", after)
+    while after < count:
+        after += (await anext(frames)).count(b"\ndata: ")
+    await frames.aclose()
+
+
+@pytest.mark.parametrize("apart", [0, 3])
+def test_readers_that_are_behind_share_the_pages(apart: int) -> None:
+    """Also where each begins somewhere else: they meet at a page's end."""
+    pages = 20
+    store = Read(pages)
+
+    async def whole() -> int:
+        following = Following(store, {"s": SimpleNamespace(tail=Tail(), check_log=lambda: None)})  # type: ignore[dict-item]
+        await asyncio.gather(*(read_to_the_end(following, apart * reader, pages * PAGE) for reader in range(READERS)))
+        return len(following._pages._kept)
+
+    assert asyncio.run(whole()) == 0, "nothing is kept for nobody"
+    assert store.queries <= pages + (READERS if apart else 1)
+
+
+def test_pages_that_others_may_change_are_not_kept() -> None:
+    store = Read(1)
 
     async def whole() -> None:
-        tail = Tail()
-        following = Following(store, {"s": SimpleNamespace(tail=tail, check_log=lambda: None)})  # type: ignore[dict-item]
-
-        async def read() -> None:
-            frames = following.frames("s")
-            taken = 0
-            while taken < 2 * PAGE:
-                taken += (await anext(frames)).count(b"\ndata: ")
+        following = Following(store, {})
+        first = following.frames("s")
+        assert b"{}" in await anext(first)
+        second = following.frames("s")
+        await anext(second)
+        store.create(SessionRow("~s", "mock"))
+        store.append(Batch("~s", events=[Stored(sequence, b"[]") for sequence in range(1, PAGE + 1)])).result()
+        store.supersede("s", "~s")
+        third = following.frames("s")
+        assert b"[]" in await anext(third)
+        for frames in (first, second, third):
             await frames.aclose()
-
-        await asyncio.gather(*(read() for _ in range(READERS)))
+        await following.close()
 
     asyncio.run(whole())
-    # Who comes to a page when the one who reads it is done reads it again: a few, and not a hundred.
-    assert queries[0] < READERS // 4
 
 
 # --- writes -----------------------------------------------------------------

@@ -1,15 +1,17 @@
 """Tape time to event time: seconds since the tape began into RFC 3339, UTC, milliseconds rounded half up."""
 
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MILLISECOND = timedelta(milliseconds=1)
 _LAST = 253_402_300_799_999  # the last millisecond of the year 9999
 
 
 class Clock:
     def __init__(self, started: str | None) -> None:
         self._base = _microseconds(started)
-        self._second, self._prefix = -1, ""
+        self._minute, self._prefix = -1, ""
         self.t, self.text = -1.0, ""
         """The last time that was asked for: bare lines have one, and so has a burst of lines."""
 
@@ -24,16 +26,18 @@ class Clock:
             total = max(0, min(_LAST, (self._base + round(t * 1e6) + 500) // 1000))
         except OverflowError:  # a stranger's tape may say 1e999
             total = _LAST if t > 0 else 0
-        second, millisecond = divmod(total, 1000)
-        if second != self._second:
-            self._second = second
-            self._prefix = (_EPOCH + timedelta(seconds=second)).strftime("%Y-%m-%dT%H:%M:%S.")
-        return f"{self._prefix}{millisecond:03d}Z"
+        minute, rest = divmod(total, 60_000)
+        if minute != self._minute:
+            self._minute = minute
+            self._prefix = (_EPOCH + timedelta(minutes=minute)).strftime("%Y-%m-%dT%H:%M:")
+        second, millisecond = divmod(rest, 1000)
+        return f"{self._prefix}{second:02d}.{millisecond:03d}Z"
 
 
+@lru_cache(maxsize=16)
 def milliseconds(time: str) -> int:
-    """An event's time as milliseconds since 1970."""
-    return (datetime.fromisoformat(time) - _EPOCH) // timedelta(milliseconds=1)
+    """An event's time as milliseconds since 1970. What was heard together has one time."""
+    return (datetime.fromisoformat(time) - _EPOCH) // _MILLISECOND
 
 
 def seconds_of(started: str | None) -> float:

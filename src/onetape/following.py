@@ -11,9 +11,10 @@ from collections.abc import AsyncGenerator, Iterator, Mapping
 
 from onetape import tasks
 from onetape.errors import Missing
+from onetape.pages import Pages
 from onetape.session import Session
 from onetape.stores.store import PAGE, Store, Stored
-from onetape.tail import Outlet, Tail, frame, framed
+from onetape.tail import Outlet, Tail, frame
 
 POLL_SECONDS = 0.2
 """How often the log is looked at for what other processes wrote, while somebody follows such a session."""
@@ -28,8 +29,7 @@ class Following:
         self.whole = Tail()
         """Of the whole log."""
         self._watcher: asyncio.Task[None] | None = None
-        self._reading: dict[tuple[str, int], asyncio.Task[tuple[int, bytes] | None]] = {}
-        """Pages under way, by session and place."""
+        self._pages = Pages(store)
 
     async def events(self, session_id: str, after: int = 0, *, raw: bool = False) -> AsyncGenerator[list[Stored], None]:
         live = self._live.get(session_id)
@@ -56,7 +56,7 @@ class Following:
                 bell = tail.bell
                 near = None if raw else tail.frames(after)
                 if near is None and not tail.is_at_end(after):
-                    near = await self._read(session_id, after, raw)
+                    near = await self._read(session_id, after, tail, raw)
                 if near is not None:
                     after, frames = near
                     yield frames
@@ -67,19 +67,15 @@ class Following:
                 else:
                     await bell.wait()
 
-    async def _read(self, session_id: str, after: int, raw: bool) -> tuple[int, bytes] | None:
-        """From the log. Of those who are equally far behind one reads for all."""
+    async def _read(self, session_id: str, after: int, tail: Tail, raw: bool) -> tuple[int, bytes] | None:
+        """From the log."""
         if raw:
-            return await asyncio.to_thread(self._page, session_id, after, True)
-        name = session_id, after
-        if name not in self._reading:
-            self._reading[name] = tasks.start(asyncio.to_thread(self._page, session_id, after, False), "read the log")
-            self._reading[name].add_done_callback(lambda _: self._reading.pop(name))
-        return await asyncio.shield(self._reading[name])
-
-    def _page(self, session_id: str, after: int, raw: bool) -> tuple[int, bytes] | None:
-        page = self._store.page(session_id, after, PAGE, raw)
-        return (page[-1].sequence, framed(page)) if page else None
+            page = await asyncio.to_thread(self._pages.read, session_id, after, raw=True)
+        else:
+            # What others may write anew, as they do with sessions that nobody drives, is read each time.
+            is_ours = tail.followers > 1 and session_id in self._live
+            page = await self._pages.after(session_id, after, owner=tail if is_ours else None)
+        return None if page is None else (page.last, page.frames)
 
     async def all_frames(self, after: int = 0) -> AsyncGenerator[bytes, None]:
         """Every session's events as server-sent events; the ids are places in the whole log."""
@@ -120,8 +116,10 @@ class Following:
             yield tail
         finally:
             tail.followers -= 1
-            if not tail.followers and self._watched.get(session_id) is tail:
-                del self._watched[session_id]
+            if not tail.followers:
+                self._pages.forget(tail)
+                if self._watched.get(session_id) is tail:
+                    del self._watched[session_id]
 
     def _watch(self) -> None:
         if self._watcher is None or self._watcher.done():

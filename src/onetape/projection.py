@@ -4,6 +4,7 @@ Pure. One pass, and none at all over the words of an answer, which nine events o
 """
 
 import hashlib
+from typing import Any
 
 import msgspec
 from msgspec import Struct, field
@@ -50,6 +51,11 @@ class Rows(Struct, gc=False):
     passages: list[Passage] = field(default_factory=list)
     turns: list[Turn] = field(default_factory=list)
 
+    def extend(self, more: "Rows") -> None:
+        self.asks += more.asks
+        self.passages += more.passages
+        self.turns += more.turns
+
 
 class Projection:
     def __init__(self, summary: Summary) -> None:
@@ -62,28 +68,18 @@ class Projection:
         """Takes in the next events; what is to be kept of them."""
         rows = Rows(self._summary.see(events))
         for event in events:
-            match event:
-                case schema.ItemDelta():
-                    pass
-                case schema.ItemCompleted(data=schema.ItemData(item)):
-                    self._item(event, item, rows)
-                case schema.TurnEnded(data=schema.TurnEndedData(metadata=outcome)):
-                    if isinstance(outcome.usage, schema.Usage):
-                        rows.turns.append(self._turn(event, outcome.usage))
-                    self._ids = hashlib.sha256()
-                case schema.Error(data=data):
-                    rows.passages.append(Passage(event.sequence, milliseconds(event.time), "error", None, None, "", spaced(data.message)))
-                case _:
-                    pass
+            if (keep := _KEPT.get(type(event))) is not None:
+                keep(self, event, rows)
         return rows
 
-    def _item(self, event: schema.ItemCompleted, item: Item, rows: Rows) -> None:
+    def _item(self, event: schema.ItemCompleted, rows: Rows) -> None:
+        item = event.data.item
         if item.role == "assistant" and item.native_item_id is not None:
             self._ids.update(item.native_item_id.encode())
         kind, tool = self._kind(item)
-        paths = [part.path for part in item.content if isinstance(part, schema.FileRef | schema.Image)]
+        paths = [part.path for part in item.content if isinstance(part, _WITH_PATH)]
         words = spaced("\n".join(filter(None, [*map(_words, item.content), *paths]))[:WORDS_MOST])
-        if words.strip():
+        if words and not words.isspace():
             rows.passages.append(Passage(event.sequence, milliseconds(event.time), kind, item.item_id, tool, "\n".join(paths), words))
 
     def _kind(self, item: Item) -> tuple[str, str | None]:
@@ -98,9 +94,18 @@ class Projection:
             case _:
                 return item.kind, None
 
-    def _turn(self, event: schema.TurnEnded, usage: schema.Usage) -> Turn:
-        self._ids.update(event.time.encode() + msgspec.json.encode(usage))
-        return Turn(event.sequence, milliseconds(event.time), usage, self._ids.hexdigest()[:32])
+    def _turn(self, event: schema.TurnEnded, rows: Rows) -> None:
+        if isinstance(usage := event.data.metadata.usage, schema.Usage):
+            self._ids.update(event.time.encode() + msgspec.json.encode(usage))
+            rows.turns.append(Turn(event.sequence, milliseconds(event.time), usage, self._ids.hexdigest()[:32]))
+        self._ids = hashlib.sha256()
+
+    def _error(self, event: schema.Error, rows: Rows) -> None:
+        rows.passages.append(Passage(event.sequence, milliseconds(event.time), "error", None, None, "", spaced(event.data.message)))
+
+
+_KEPT: dict[type, Any] = {schema.ItemCompleted: Projection._item, schema.TurnEnded: Projection._turn, schema.Error: Projection._error}
+_WITH_PATH = (schema.FileRef, schema.Image)
 
 
 def _words(part: ContentPart) -> str:

@@ -1,20 +1,22 @@
 """Writes down one session: records onto the tape, their events into the log, both in one commit.
 
-One commit is under way at a time. While it is, the next batch is translated, and no
-more than that: a slow disk makes whoever hands in the next wait, and so on down to
-the agent's pipe.
+One commit is under way at a time. What comes meanwhile gathers, and is the next one:
+a lone event is committed at once, a flood in few commits. No more than so much gathers:
+a slow disk makes whoever hands in the next wait, and so on down to the agent's pipe.
 
 Between a record that was counted and its commit nothing may fall out: a hole in the
-tape would make the transcript a lie. So whoever writes waits first (`ready`), then
+tape would make the transcript a lie. So whoever writes waits first (`room`), then
 counts and hands over in one go (`add`, `hand_over`), where nobody can cancel him.
 """
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Callable
 from concurrent.futures import Future
 
-from onetape import tasks
+from msgspec import Struct
+
 from onetape.errors import OnetapeError, StoreFailed
 from onetape.projection import Projection
 from onetape.schema import Event
@@ -28,6 +30,15 @@ from onetape.translator import Send
 _log = logging.getLogger(__name__)
 
 BUG = "this session was stopped by a bug of onetape's: the server's log has more"
+GATHERED = 4
+"""How many sheets gather at most while a commit is under way; each is what one reading of the agent's pipe brought."""
+
+
+class _Commit(Struct):
+    batch: Batch
+    is_over: "asyncio.Future[None]"
+    """Set once it is in the log and shown, or never will be."""
+    sheets: int = 0
 
 
 class Scribe:
@@ -46,23 +57,24 @@ class Scribe:
         self._notify = notify
         self._stop = stop
         self._records = 0
-        self._committing: asyncio.Task[None] | None = None
+        self._under_way: _Commit | None = None
+        self._gathering: _Commit | None = None
 
     async def take(self, record: Record) -> None:
         """One record by itself."""
-        await self.ready()
+        await self.room()
         sheet = self.sheet()
         self.add(sheet, [record], 0)
         self.hand_over(sheet)
 
     async def note_row(self) -> None:
         """Nothing happened but that something is said of the session."""
-        await self.ready()
+        await self.room()
         self.hand_over(self.sheet())
 
     async def finish(self) -> None:
         """The process is gone for good: the session says how it ended."""
-        await self.ready()
+        await self.room()
         sheet = self.sheet()
         sheet.write(self._transcriber.finish(), None)
         self.hand_over(sheet)
@@ -78,33 +90,66 @@ class Scribe:
             self.fail(error)  # it may be counted already, and will never be committed
             raise
 
+    async def room(self) -> None:
+        """Until more can be handed over."""
+        await asyncio.sleep(0)  # in a flood too, others have their turn: those who show what is committed
+        while self._under_way is not None and self._gathering is not None and self._gathering.sheets >= GATHERED:
+            await _over(self._under_way)
+        self._check()
+
     async def ready(self) -> None:
         """Until what was handed over before is committed."""
-        if self._committing is not None:
-            # Who waits may be cancelled; what he waits for may not.
-            await asyncio.shield(self._committing)
-        if self.failure is not None:
-            raise self.failure
+        last = self._gathering or self._under_way
+        if last is not None:
+            await _over(last)
+        self._check()
 
     def hand_over(self, sheet: Sheet) -> None:
-        """Does not wait for it. The one before must be committed."""
+        """Does not wait for it."""
+        self._check()
         self._records += len(sheet.batch.tape)
         self._see(sheet.events)
         sheet.batch.rows = self._projection.see(sheet.events)
         if self.row.summary.ended:
             self.row.owner = None
         sheet.batch.row = self.row
-        self._committing = tasks.start(self._show(sheet.batch, self._store.append(sheet.batch)), f"commit {self.row.session_id}")
+        if self._gathering is None:
+            self._gathering = _Commit(sheet.batch, asyncio.get_running_loop().create_future())
+        else:
+            self._gathering.batch.extend(sheet.batch)
+        self._gathering.sheets += 1
+        if self._under_way is None:
+            self._commit()
 
-    async def _show(self, batch: Batch, written: "Future[None]") -> None:
+    def _commit(self) -> None:
+        """What has gathered."""
+        commit, self._gathering = self._gathering, None
+        self._under_way = commit
+        if commit is not None:
+            loop = asyncio.get_running_loop()
+
+            def written(done: "Future[None]") -> None:
+                with contextlib.suppress(RuntimeError):  # the loop is closed: nobody wants to know
+                    loop.call_soon_threadsafe(self._show, commit, done)
+
+            self._store.append(commit.batch).add_done_callback(written)
+
+    def _show(self, commit: _Commit, written: "Future[None]") -> None:
         """Once it is committed, and not before, whoever follows may see it."""
-        try:
-            await asyncio.wrap_future(written)
-        except Exception as error:
-            self.fail(error)
-            return
-        self._tail.add(batch.events)
+        if (error := written.exception()) is None:
+            self._commit()  # first: the disk need not wait until everybody has been shown this one
+            self._tail.add(commit.batch.events)
+        else:
+            lost, self._under_way, self._gathering = self._gathering, None, None
+            self.fail(error if isinstance(error, Exception) else StoreFailed(str(error)))
+            if lost is not None:
+                lost.is_over.set_result(None)
+        commit.is_over.set_result(None)
         self._notify()
+
+    def _check(self) -> None:
+        if self.failure is not None:
+            raise self.failure
 
     def fail(self, error: Exception) -> None:
         """Nothing more may happen that nobody could ever read."""
@@ -116,3 +161,8 @@ class Scribe:
         self._stop()
         self._tail.ring()
         self._notify()
+
+
+async def _over(commit: _Commit) -> None:
+    """Who waits may be cancelled; what he waits for may not."""
+    await asyncio.shield(commit.is_over)

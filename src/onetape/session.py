@@ -231,6 +231,7 @@ class Session:
 
     async def _write_down(self, records: list[Record]) -> list[Send]:
         """What is still to be said in answer."""
+        await self._scribe.room()
         sheet = self._scribe.sheet()
         demanded: list[Send] = []
         at = 0
@@ -243,14 +244,15 @@ class Session:
                     if said is not None:
                         self._scribe.add(sheet, [said], 0)
                 demanded = []
-        await self._scribe.ready()
         self._scribe.hand_over(sheet)
         return demanded
 
     async def over(self) -> None:
-        """Until the session has ended and nothing of it runs."""
+        """Until the session has ended, nothing of it runs, and all that can be kept of it is in the log."""
         while not self.is_over or self._driver is not None or self._launching is not None:
             await self._changed.wait()
+        with contextlib.suppress(OnetapeError):
+            await self.committed()
 
     async def committed(self) -> None:
         """Until all that has happened so far is in the log; `StoreFailed` where it could not be written."""

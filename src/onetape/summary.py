@@ -116,19 +116,27 @@ class Summary(Struct):
             self.usage.add(usage)
 
     def _completed(self, event: schema.ItemCompleted) -> None:
-        match event.data.item:
-            case schema.Item(kind="message", role="user", parent_id=None, content=[*parts]) if self.title is None:
-                self.title = title_of(" ".join(part.text for part in parts if isinstance(part, schema.Text)))
-            case schema.Item(kind="status", content=[schema.Status(label="agent.ready"), schema.Json(json=dict(told))]):
-                self._learn(told)
-            case schema.Item(kind="status", content=[schema.Status(label="model"), schema.Json(json=dict(told))], status="completed"):
-                self._learn(told)
-            case schema.Item(kind="status", content=[schema.Status(label="model", detail=str(model))], status="completed"):
-                self.model = model if " " not in model else self.model  # some agents tell a change in prose
-            case schema.Item(kind="status", content=[schema.Status(label="mode", detail=str(mode)), *_], status="completed"):
-                self.agent_mode = mode if mode and " " not in mode else self.agent_mode
-            case schema.Item(kind="unknown"):
+        item = event.data.item
+        match item.kind:
+            case "message" if self.title is None and item.role == "user" and item.parent_id is None:
+                self.title = title_of(" ".join(part.text for part in item.content if isinstance(part, schema.Text)))
+            case "status":
+                self._status(item)
+            case "unknown":
                 self.strange += 1
+            case _:
+                pass  # what is said and called says nothing of the session
+
+    def _status(self, item: schema.Item) -> None:
+        match item:
+            case schema.Item(content=[schema.Status(label="agent.ready"), schema.Json(json=dict(told))]):
+                self._learn(told)
+            case schema.Item(content=[schema.Status(label="model"), schema.Json(json=dict(told))], status="completed"):
+                self._learn(told)
+            case schema.Item(content=[schema.Status(label="model", detail=str(model))], status="completed"):
+                self.model = model if " " not in model else self.model  # some agents tell a change in prose
+            case schema.Item(content=[schema.Status(label="mode", detail=str(mode)), *_], status="completed"):
+                self.agent_mode = mode if mode and " " not in mode else self.agent_mode
             case _:
                 pass
 

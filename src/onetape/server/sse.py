@@ -14,11 +14,14 @@ from litestar import Response
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from onetape import tasks
+from onetape.recent import Recent
 from onetape.server.asgi import Receive, Scope, Send
 from onetape.server.security import RAW_SEND
 
 HEARTBEAT_SECONDS = 10.0
 HEARTBEAT = b": heartbeat\n\n"
+CHUNKS = 4
+"""How many of what was sent last are kept: many readers are sent the same, some of them a little later than others."""
 
 Frames = AsyncGenerator[bytes, None]
 
@@ -77,16 +80,16 @@ class Streams:
     def __init__(self) -> None:
         self._open: set[asyncio.Task[None]] = set()
         self._is_closing = False
-        self._last = self._last_chunk = b""
+        self._chunks: Recent[bytes, bytes] = Recent(CHUNKS)
 
     def socket(self) -> Socket:
         return Socket(self._chunked)
 
     def _chunked(self, frames: bytes) -> bytes:
         """As a chunk of an HTTP answer; made once for all who are sent the same."""
-        if frames is not self._last:
-            self._last, self._last_chunk = frames, b"%x\r\n%b\r\n" % (len(frames), frames)
-        return self._last_chunk
+        if (chunk := self._chunks.get(frames)) is None:
+            chunk = self._chunks[frames] = b"%x\r\n%b\r\n" % (len(frames), frames)
+        return chunk
 
     def __len__(self) -> int:
         return len(self._open)

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
 from functools import cache
-from itertools import chain
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
@@ -46,8 +46,8 @@ from onetape.tape import Record
 SHIFT = 32
 """A place is a session's number and, in the lower 32 bits, the record's or event's own."""
 TAPE_PAGE = 256
-TOGETHER = (256, 64, 16, 4, 1)
-"""How many rows one statement takes: few statements for any number, and few to keep prepared."""
+TOGETHER = 512
+"""How many rows one statement takes at most."""
 
 
 class _Summary(msgspec.Struct):
@@ -91,7 +91,7 @@ class Sqlite:
 
     def _connect(self) -> sqlite3.Connection:
         try:
-            connection = sqlite3.connect(self._file, isolation_level=None, check_same_thread=False, cached_statements=64)
+            connection = sqlite3.connect(self._file, isolation_level=None, check_same_thread=False, cached_statements=128)
             for setting in _SETTINGS:
                 connection.execute(setting)
         except sqlite3.Error as error:
@@ -184,7 +184,7 @@ class Sqlite:
         last, end = (number << SHIFT) + after, (number + 1) << SHIFT
         query = "SELECT place, t, dir, payload, extra FROM tape WHERE place > ? AND place < ? ORDER BY place LIMIT ?"
         while page := self._reader.execute(query, (last, end, TAPE_PAGE)).fetchall():
-            yield from (_record(*columns) for _, *columns in page)
+            yield from (_read(*columns) for _, *columns in page)
             last = page[-1][0]
 
     def log(self, after: int, limit: int) -> list[Logged]:
@@ -343,9 +343,7 @@ def _update(connection: sqlite3.Connection, columns: tuple[Any, ...]) -> None:
 def _append(connection: sqlite3.Connection, batch: Batch, row: tuple[Any, ...] | None) -> None:
     number = _find(connection, batch.session_id)
     base = number << SHIFT
-    told = enumerate(batch.tape, base + batch.number)
-    rows = [(place, record.t, record.dir, bytes(record.payload), _extra(record)) for place, record in told]
-    _put(connection, "tape", rows)
+    _record(connection, list(enumerate(batch.tape, base + batch.number)))
     _insert(connection, number, batch.events)
     _note_asks(connection, number, batch.rows.asks)
     _index(connection, base, batch.rows)
@@ -353,11 +351,21 @@ def _append(connection: sqlite3.Connection, batch: Batch, row: tuple[Any, ...] |
         _update(connection, row)
 
 
+def _record(connection: sqlite3.Connection, told: list[tuple[int, Record]]) -> None:
+    """Onto the tape. A bytearray, here as for events: for bytes, as for None, Python first looks for somebody who would adapt them, which
+    takes longer than the rest."""
+    plain = [(place, record.t, record.dir, bytearray(record.payload)) for place, record in told if not _has_more(record)]
+    _put(connection, "tape (place, t, dir, payload)", plain)
+    if len(plain) < len(told):
+        others = [(place, record.t, record.dir, bytearray(record.payload), _more(record)) for place, record in told if _has_more(record)]
+        _put(connection, "tape", others)
+
+
 def _insert(connection: sqlite3.Connection, number: int, events: list[Stored]) -> None:
     if not events:
         return
     base = number << SHIFT
-    _put(connection, "events", [(base + event.sequence, event.cause, event.body) for event in events])
+    _put(connection, "events", [(base + event.sequence, event.cause, bytearray(event.body)) for event in events])
     _log(connection, number, events[0].sequence, events[-1].sequence)
 
 
@@ -372,7 +380,9 @@ def _index(connection: sqlite3.Connection, base: int, rows: Rows) -> None:
     if rows.passages:
         told = [(base + p.sequence, p.time, p.kind, p.item_id, p.tool, p.paths, p.words) for p in rows.passages]
         _put(connection, "passages", told)
-        _put(connection, "search (rowid, words)", [(place, words) for place, *_, words in told])
+        # One statement: the index writes its segment at the end of each that takes many rows.
+        span = told[0][0], told[-1][0]
+        connection.execute("INSERT INTO search (rowid, words) SELECT place, words FROM passages WHERE place BETWEEN ? AND ?", span)
     if rows.turns:
         billed = [(base + turn.sequence, turn.time, turn.mark, _encode(turn.usage)) for turn in rows.turns]
         _put(connection, "turns", billed)
@@ -380,18 +390,19 @@ def _index(connection: sqlite3.Connection, base: int, rows: Rows) -> None:
 
 def _put(connection: sqlite3.Connection, table: str, rows: list[tuple[Any, ...]]) -> None:
     """Many rows by one statement: SQLite takes them all without Python's lock, while the next batch is translated. `executemany` would
-    want the lock back after each."""
-    at = 0
-    for count in TOGETHER:
-        while len(rows) - at >= count:
-            connection.execute(_insertion(table, count, len(rows[0])), list(chain.from_iterable(rows[at : at + count])))
-            at += count
+    want the lock back after each. A statement takes twice as many as the next smaller one, so that few are kept prepared: what is left
+    over of it is filled up with nothing."""
+    for at in range(0, len(rows), TOGETHER):
+        some = rows[at : at + TOGETHER]
+        width, count = len(some[0]), 1 << (len(some) - 1).bit_length()
+        values = [*chain.from_iterable(some), *repeat(None, (count - len(some)) * width)]
+        connection.execute(_insertion(table, count, width), values)
 
 
 @cache
 def _insertion(table: str, count: int, width: int) -> str:
     row = f"({', '.join('?' * width)})"
-    return f"INSERT INTO {table} VALUES {', '.join([row] * count)}"
+    return f"INSERT INTO {table} SELECT * FROM (VALUES {', '.join([row] * count)}) WHERE column1 IS NOT NULL"
 
 
 def _position(connection: sqlite3.Connection) -> int:
@@ -481,11 +492,13 @@ def _hit(
 # --- tape records as rows ---------------------------------------------------
 
 
-def _extra(record: Record) -> bytes | None:
-    if record.encoding is record.stream is record.note is record.signal is None:
-        return None  # nearly always
+def _has_more(record: Record) -> bool:
+    return not (record.encoding is record.stream is record.note is record.signal is None)  # nearly never
+
+
+def _more(record: Record) -> bytes:
     return _encode({name: value for name in ("encoding", "stream", "note", "signal") if (value := getattr(record, name)) is not None})
 
 
-def _record(t: float, dir: str, payload: bytes, extra: bytes | None) -> Record:
+def _read(t: float, dir: str, payload: bytes, extra: bytes | None) -> Record:
     return Record(t, dir, Raw(payload), **(msgspec.json.decode(extra) if extra else {}))

@@ -130,6 +130,13 @@ class Batch(Struct):
     row: SessionRow | None = None
     """The session as it is after this batch."""
 
+    def extend(self, more: "Batch") -> None:
+        """By what follows."""
+        self.tape += more.tape
+        self.events += more.events
+        self.rows.extend(more.rows)
+        self.row = more.row
+
 
 class Store(Protocol):
     # --- writing ---

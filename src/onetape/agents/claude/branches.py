@@ -52,7 +52,8 @@ class Branches:
         self._is_linked = self._is_linked or parent != 0
         if parent and self._before(at, parent) is None:
             self._missing.setdefault(parent, []).append(at)
-        self.early |= dict.fromkeys(self._missing.pop(id, ()), at)
+        if id in self._missing:
+            self.early |= dict.fromkeys(self._missing.pop(id), at)
         time, kind = str(line.get("timestamp") or ""), _kind(line)
         if id and _is_prompt(line) and not "" < time < self._last_said:
             after = self._goes_on_from(parent)
@@ -79,7 +80,9 @@ class Branches:
         return _ROOT if self._is_linked else None  # where no line is linked, none was rewound
 
     def _before(self, end: int, id: int) -> int | None:
-        return next((at for at in range(end - 1, -1, -1) if self._ids[at] == id), None)
+        if end and self._ids[end - 1] == id:  # nearly always
+            return end - 1
+        return next((at for at in range(end - 2, -1, -1) if self._ids[at] == id), None)
 
     def live(self) -> "Live":
         """The lines that lead to the last one."""

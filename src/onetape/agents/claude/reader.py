@@ -244,8 +244,10 @@ def _in_order(path: Path, early: dict[int, int], end: int) -> Iterator[tuple[byt
         if after is not None and after > at:
             waits[str(native.get("uuid"))] = after
             held.setdefault(after, []).append((at, line, native))
-        else:
+        elif at in held:
             yield from released(at, line, native)
+        else:
+            yield line, native
     for lines in held.values():  # lines that follow each other in a circle
         yield from ((line, native) for _, line, native in lines)
 
