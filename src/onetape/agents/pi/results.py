@@ -47,11 +47,9 @@ def shell_of(tool: str, args: Any, cwd: str | None) -> d.Shell | None:
 
 def _ran(args: Any, text: str, told: dict[str, Any], cwd: str | None, *, failed: bool) -> tuple[str, d.Shell]:
     text, code, output = _outcome(text, failed=failed)
-    match told.get("structuredContent"):
-        case {"output": str() as whole, "exit_code": int() as exact} if type(exact) is int:
-            code, output = exact, whole  # not cut to what the model may see
-        case _:
-            pass
+    exact = told.get("structuredContent")
+    if isinstance(exact, dict) and type(exact.get("exit_code")) is int and isinstance(exact.get("output"), str):
+        code, output = exact["exit_code"], exact["output"]  # not cut to what the model may see
     duration = told.get("durationMs")
     return text, d.Shell(_command(args), cwd, code, output, None, int(duration) if isinstance(duration, int | float) else None)
 

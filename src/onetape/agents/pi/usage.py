@@ -10,6 +10,7 @@ from typing import Any
 
 from onetape.schema import Usage
 
+_NUMBER = (int, float)
 _COUNTS = ("input", "output", "reasoning", "cacheRead", "cacheWrite")
 
 
@@ -25,13 +26,11 @@ class Meter:
         if not isinstance(told, dict):
             return
         for name in _COUNTS:
-            if isinstance(count := told.get(name), int | float):
+            if isinstance(count := told.get(name), _NUMBER):
                 self._sums[name] = self._sums.get(name, 0) + int(count)
-        match told.get("cost"):
-            case {"total": int() | float() as dollars}:
-                self._cost = (self._cost or 0.0) + dollars
-            case _:
-                pass  # a model without prices
+        cost = told.get("cost")  # None for a model without prices
+        if isinstance(cost, dict) and isinstance(dollars := cost.get("total"), _NUMBER):
+            self._cost = (self._cost or 0.0) + dollars
 
     def read(self) -> Usage | None:
         """Everything since the last reading; None where nothing was told."""
