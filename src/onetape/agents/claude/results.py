@@ -53,7 +53,7 @@ def _content(content: Any) -> tuple[str, list[ContentPart], list[Blob]]:
 
 
 def unwrapped(output: str) -> str:
-    match = _WRAPPED.match(output)
+    match = _WRAPPED.match(output) if output.startswith("<") else None
     return match[1] if match else output
 
 

@@ -93,16 +93,19 @@ class Blocks:
         return told + self._abandon()
 
     def _done(self, at: int, block: Any, native_id: str | None, *, cut: bool) -> list[d.Draft]:
-        match block.get("type") if isinstance(block, dict) else None, block:
-            case "text", {"text": str() as words}:
+        match block.get("type") if isinstance(block, dict) else None:
+            case "text" if isinstance(words := block.get("text"), str):
                 return self._said(at, words, None, native_id, cut=cut)
-            case "toolCall", {"id": str() as id, "name": str() as name, "arguments": args}:
+            case "toolCall" if (
+                isinstance(id := block.get("id"), str) and isinstance(name := block.get("name"), str) and "arguments" in block
+            ):
+                args = block["arguments"]
                 shell = shell_of(name, args, self.cwd)
                 return [d.Call(id, tool_name(name), None if cut else arguments(args), self._message, shell=shell)]
-            case "thinking", {"thinking": str() as words}:
+            case "thinking" if isinstance(words := block.get("thinking"), str):
                 hidden = bool(block.get("redacted")) or (not words and bool(block.get("thinkingSignature")))
                 return self._said(at, "" if hidden else words, "private" if hidden else "public", native_id, cut=cut)
-            case "text" | "thinking" | "toolCall" as kind, _:
+            case "text" | "thinking" | "toolCall" as kind:
                 raise Unparsed(f"a {kind} block without the fields it must have")
             case _:
                 return [d.Unknown(block)]
@@ -128,6 +131,8 @@ class Blocks:
                 return []  # the provider names it later
 
     def _abandon(self) -> list[d.Draft]:
+        if not self._open:
+            return []  # nearly always
         left: list[d.Draft] = [d.Close((self._message, at), status="failed") for at in sorted(self._open)]
         self._open.clear()
         return left

@@ -69,13 +69,13 @@ def arguments(args: Any) -> str:
 
 def text_of(content: Any) -> str:
     """The words of a content, which is a string or a list of blocks."""
-    return content if isinstance(content, str) else "\n".join(block["text"] for block in content if block["type"] == "text")
+    return content if isinstance(content, str) else "\n".join([block["text"] for block in content if block["type"] == "text"])
 
 
 def content_of(result: Any) -> str | list[Any]:
     """The content of a tool's result. An extension's may be anything: one that has none is empty for Pi too (1.5.0, 0.87.1)."""
     content = result.get("content") if isinstance(result, dict) else None
-    return content if isinstance(content, str | list) else []
+    return content if isinstance(content, (str, list)) else []
 
 
 def images_of(content: Any) -> tuple[list[Image], list[Blob]]:

@@ -98,6 +98,8 @@ class Dialogs:
     def outcome(self, call_id: str, details: Any) -> list[d.Draft]:
         """A call has its result: its dialogs are over. Where no answer crossed the wire, a result may tell it."""
         told: list[d.Draft] = []
+        if not self._open:
+            return told  # nearly always
         for dialog in [each for each in self._open.values() if each.ask.call_id == call_id]:
             del self._open[dialog.id]
             match dialog.ask, details:

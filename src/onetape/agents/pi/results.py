@@ -6,7 +6,9 @@ of a command are one stream for Pi: they are told as stdout.
 """
 
 import re
-from typing import Any, NamedTuple
+from typing import Any
+
+from msgspec import Struct
 
 from onetape import drafts as d
 from onetape.agents.pi.changes import file_of
@@ -19,7 +21,7 @@ _EXITED = re.compile(rf"(?:(.*)\n\n)?{_EXIT}(\d+)", re.DOTALL)
 _STOPPED = re.compile(r"(?:(.*)\n\n)?Command (?:aborted|timed out after .+ seconds|terminated without an exit code)", re.DOTALL)
 
 
-class Tool(NamedTuple):
+class Tool(Struct, frozen=True, gc=False):
     """A call as far as its result must know it."""
 
     name: str
@@ -51,7 +53,7 @@ def _ran(args: Any, text: str, told: dict[str, Any], cwd: str | None, *, failed:
     if isinstance(exact, dict) and type(exact.get("exit_code")) is int and isinstance(exact.get("output"), str):
         code, output = exact["exit_code"], exact["output"]  # not cut to what the model may see
     duration = told.get("durationMs")
-    return text, d.Shell(_command(args), cwd, code, output, None, int(duration) if isinstance(duration, int | float) else None)
+    return text, d.Shell(_command(args), cwd, code, output, None, int(duration) if isinstance(duration, (int, float)) else None)
 
 
 def _outcome(text: str, *, failed: bool) -> tuple[str, int | None, str | None]:
@@ -60,7 +62,8 @@ def _outcome(text: str, *, failed: bool) -> tuple[str, int | None, str | None]:
         output = _said(match[1] or "")
         return output, int(match[2]), output
     if not failed:
-        return _said(text), 0, _said(text)
+        output = _said(text)
+        return output, 0, output
     if match := _STOPPED.fullmatch(text):
         return text, None, match[1] or ""
     return text, None, None  # it never ran: blocked, or called with wrong arguments

@@ -6,6 +6,7 @@ counts for the next one. `reasoning` is a part of `output` (docs/message-types.m
 is without cached tokens already.
 """
 
+from collections import defaultdict
 from typing import Any
 
 from onetape.schema import Usage
@@ -16,7 +17,7 @@ _COUNTS = ("input", "output", "reasoning", "cacheRead", "cacheWrite")
 
 class Meter:
     def __init__(self) -> None:
-        self._sums: dict[str, int] = {}
+        self._sums: defaultdict[str, int] = defaultdict(int)
         self._cost: float | None = None
         self._model: str | None = None
 
@@ -25,9 +26,10 @@ class Meter:
         self._model = model if isinstance(model, str) else self._model
         if not isinstance(told, dict):
             return
+        sums = self._sums
         for name in _COUNTS:
             if isinstance(count := told.get(name), _NUMBER):
-                self._sums[name] = self._sums.get(name, 0) + int(count)
+                sums[name] += int(count)
         cost = told.get("cost")  # None for a model without prices
         if isinstance(cost, dict) and isinstance(dollars := cost.get("total"), _NUMBER):
             self._cost = (self._cost or 0.0) + dollars
@@ -35,7 +37,7 @@ class Meter:
     def read(self) -> Usage | None:
         """Everything since the last reading; None where nothing was told."""
         sums, cost = self._sums, self._cost
-        self._sums, self._cost = {}, None
+        self._sums, self._cost = defaultdict(int), None
         if not sums:
             return None
         return Usage(
