@@ -58,7 +58,8 @@ def _ran(args: Any, text: str, told: dict[str, Any], cwd: str | None, *, failed:
 
 def _outcome(text: str, *, failed: bool) -> tuple[str, int | None, str | None]:
     """The decoded text, the exit code and the output."""
-    if _EXIT in text and (match := _EXITED.fullmatch(text)):
+    # An output may be long: it is searched only where it ends like one that tells a code.
+    if text[-1:].isdecimal() and _EXIT in text and (match := _EXITED.fullmatch(text)):
         output = _said(match[1] or "")
         return output, int(match[2]), output
     if not failed:

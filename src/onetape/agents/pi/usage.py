@@ -28,7 +28,10 @@ class Meter:
             return
         sums = self._sums
         for name in _COUNTS:
-            if isinstance(count := told.get(name), _NUMBER):
+            count = told.get(name)
+            if type(count) is int:  # always, in practice
+                sums[name] += count
+            elif isinstance(count, _NUMBER):
                 sums[name] += int(count)
         cost = told.get("cost")  # None for a model without prices
         if isinstance(cost, dict) and isinstance(dollars := cost.get("total"), _NUMBER):
