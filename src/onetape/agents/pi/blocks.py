@@ -57,8 +57,8 @@ class Blocks:
             case "text_delta" | "thinking_delta" if isinstance(at, int) and isinstance(words := event.get("delta"), str):
                 opened = [self._opened(at, "public" if kind == "thinking_delta" else None)] if words and at not in self._open else []
                 return [*opened, d.Add((self._message, at), words)]
-            case "text_start" | "text_end" | "thinking_start" | "toolcall_end" if isinstance(at, int):
-                return ()  # the first words open a block, the end of the message completes it
+            case "text_start" | "text_end" | "thinking_start" | "toolcall_delta" | "toolcall_end" if isinstance(at, int):
+                return ()  # the first words open a block, the end of the message completes it; no deltas of arguments
             case "toolcall_start" if (id := event.get("id")) and isinstance(id, str) and isinstance(name := event.get("toolName"), str):
                 return [d.Call(id, tool_name(name), message=self._message)]
             case _:
@@ -68,8 +68,8 @@ class Blocks:
         match event.get("type"), event:
             case "toolcall_start", {"contentIndex": int() as at, "partial": {"content": [*blocks]}}:
                 return self._named(blocks[at])  # 0.73.1
-            case "toolcall_start" | "toolcall_delta", {"contentIndex": int()}:
-                return ()  # named when it is whole; no argument deltas
+            case "toolcall_start", {"contentIndex": int()}:
+                return ()  # named when it is whole
             case "thinking_end", {"contentIndex": int() as at, "content": str() as words} if words == REDACTED and at not in self._open:
                 return [self._opened(at, "private")]  # now, so that it stands before the words that follow, and over their calls
             case "thinking_end", {"contentIndex": int()}:
