@@ -6,6 +6,18 @@ from onetape.agents.claude.content import ACCEPT, ACTION, APPROVE, PLAN_EXIT, ch
 from onetape.drafts import Answer
 from onetape.schema import Question
 
+# Requests that only we make, or that only a host with windows, tools or credentials of its own can serve.
+UNSERVED = frozenset({
+    "apply_flag_settings", "background_tasks", "cancel_async_message", "file_suggestions", "get_binary_version", "get_context_usage",
+    "get_hooks_listing", "get_session_cost", "get_settings", "get_task_output", "get_usage", "host_auth_token_refresh",
+    "host_credentials_refresh", "initialize", "interrupt", "list_models", "list_permission_rules", "mcp_call", "mcp_message",
+    "mcp_read_resource", "mcp_reconnect", "mcp_set_servers", "mcp_status", "mcp_toggle", "oauth_token_refresh", "read_file",
+    "register_device_hooks", "register_repo_root", "reload_output_styles", "reload_plugins", "reload_skills",
+    "remote_control_work_secret", "remote_tool_call", "rename_session", "request_user_dialog", "rewind_files", "seed_read_state",
+    "set_color", "set_has_subscribers", "set_max_thinking_tokens", "set_model", "set_permission_mode", "stop_task", "update_settings",
+    "upload_device_hook_template",
+})  # fmt: skip
+
 
 def metadata(request: dict[str, Any]) -> dict[str, Any]:
     named = {

@@ -6,16 +6,20 @@ and does not say its index; without, the line is all there is. Several lines
 share one message id. Streams are kept apart by the subagent they belong to.
 """
 
-from collections.abc import Iterator
 from typing import Any
 
 from msgspec import Struct
 
 from onetape import drafts as d
-from onetape.agents.claude.content import SHELLS, text_of, tool_name
+from onetape.agents.claude.content import SHELLS, call_of, text_of, tool_name
 from onetape.agents.claude.encode import arguments
 from onetape.errors import Unparsed
 from onetape.schema import ContentPart, Reasoning, Visibility
+
+# What the agent shows its user is public; what it may not show is private and has no text.
+_VISIBILITY: dict[str, Visibility] = {"thinking": "public", "redacted_thinking": "private"}
+# The pieces that bring words, and where.
+_WORDS = {"text_delta": "text", "thinking_delta": "thinking"}
 
 
 class TextDelta(Struct, tag="text_delta", frozen=True, gc=False):
@@ -50,27 +54,33 @@ class Blocks:
         self._open: dict[tuple[str | None, int], Streamed] = {}
         self._count = 0
 
-    def stream(self, event: dict[str, Any], under: str | None) -> Iterator[d.Draft]:
-        match event:
-            case (
-                {"type": "content_block_delta", "index": int() as at, "delta": {"type": "text_delta", "text": str() as words}}
-                | {"type": "content_block_delta", "index": int() as at, "delta": {"type": "thinking_delta", "thinking": str() as words}}
-            ):
-                if added := self.words(at, words, under):
-                    yield added
-            case {"type": "content_block_start", "index": int() as at, "content_block": {"type": str() as kind} as block}:
-                yield from self._begin(at, kind, block, under)
-            case {"type": "message_start", "message": {"id": str() as id}}:
-                yield from self.abandon(under)
+    def stream(self, event: dict[str, Any], under: str | None) -> list[d.Draft]:
+        match event["type"], event:
+            case "content_block_delta", _:
+                return self._piece(event, under)
+            case "content_block_start", {"index": int() as at, "content_block": {"type": str() as kind} as block}:
+                return self._begin(at, kind, block, under)
+            case "message_start", {"message": {"id": str() as id}}:
+                abandoned = self.abandon(under)
                 self._message[under] = id
-            case {"type": "content_block_stop", "index": int() as at}:
-                yield from self._end(at, under)
-            case {"type": "content_block_delta" | "content_block_stop" | "message_delta" | "message_stop" | "ping" | "error"}:
-                pass  # argument pieces, signatures and citations; ends that the whole block tells
-            case {"type": "content_block_start" | "message_start" as kind}:
+                return abandoned
+            case "content_block_stop", {"index": int() as at}:
+                return self._end(at, under)
+            case "content_block_stop" | "message_delta" | "message_stop" | "ping" | "error", _:
+                return []  # ends that the whole block tells
+            case "content_block_start" | "message_start" as kind, _:
                 raise Unparsed(f"stream_event/{kind} without the fields it must have")
             case _:
-                yield d.Unknown({"type": "stream_event", "event": event})
+                return [d.Unknown({"type": "stream_event", "event": event})]
+
+    def _piece(self, event: dict[str, Any], under: str | None) -> list[d.Draft]:
+        """Most are pieces of arguments, which the whole block tells, as it does signatures and citations."""
+        at, delta = event.get("index"), event.get("delta")
+        if not isinstance(at, int) or not isinstance(delta, dict):
+            return []
+        words = delta.get(_WORDS.get(str(delta.get("type"))))
+        added = self.words(at, words, under) if isinstance(words, str) else None
+        return [] if added is None else [added]
 
     def words(self, at: int, text: str, under: str | None) -> d.Add | None:
         block = self._open.get((under, at))
@@ -80,54 +90,56 @@ class Blocks:
             block.has_words = text != "" and not text.isspace()
         return d.Add(block.key, text)
 
-    def _end(self, at: int, under: str | None) -> Iterator[d.Draft]:
+    def _end(self, at: int, under: str | None) -> list[d.Draft]:
         """Its line came before. A text of blanks alone gets none; any other block without one was broken off."""
         block = self._open.get((under, at))
-        if block is not None and block.kind == "text" and not block.has_words:
-            del self._open[under, at]
-            yield d.Close(block.key)
+        if block is None or block.kind != "text" or block.has_words:
+            return []
+        del self._open[under, at]
+        return [d.Close(block.key)]
 
-    def _begin(self, at: int, kind: str, block: dict[str, Any], under: str | None) -> Iterator[d.Draft]:
+    def _begin(self, at: int, kind: str, block: dict[str, Any], under: str | None) -> list[d.Draft]:
         message = self._message.get(under, "")
         self._count += 1
         key = (under, message, self._count)
         match block:
             case {"type": "text" | "thinking"}:
                 self._open[under, at] = Streamed(key, kind)
-                yield d.Open(key, _visibility(kind), message, under, message or None)
+                return [d.Open(key, _VISIBILITY.get(kind), message, under, message or None)]
             case {"type": "tool_use" | "server_tool_use" | "mcp_tool_use", "id": str() as id, "name": str() as name}:
                 self._open[under, at] = Streamed(key, kind, id)
-                yield d.Call(id, tool_name(name), message=message, under=under)
+                return [d.Call(id, tool_name(name), message=message, under=under)]
             case _:
-                pass  # told whole by its line: redacted thinking, results of server tools
+                return []  # told whole by its line: redacted thinking, results of server tools
 
     def whole(self, message: str, block: Any, under: str | None, *, aborted: bool) -> list[d.Draft]:
         """A finished block, streamed before or not."""
         status: Any = "failed" if aborted else "completed"
-        match block["type"], block:
-            case "text" as kind, {"text": str() as words}:
+        match block["type"]:  # by it alone, and the fields one by one: a pattern of three takes three times as long
+            case "text" | "thinking" as kind if isinstance(words := block.get(kind), str):
                 return self._said(message, kind, words, under, status)
-            case "tool_use" | "server_tool_use" | "mcp_tool_use", {"id": str() as id, "name": str() as name, "input": args}:
-                self._forget(lambda block: block.call_id == id)
+            case "tool_use" | "server_tool_use" | "mcp_tool_use" if "input" in block and (called := call_of(block)):
+                id, name = called
+                if self._open:
+                    self._forget(lambda block: block.call_id == id)
+                args, server = block["input"], block.get("server_name")
                 shell = d.Shell(_command(args)) if name in SHELLS else None
-                server = block.get("server_name")
                 return [d.Call(id, f"{server}.{name}" if server else tool_name(name), arguments(args), message, under, shell=shell)]
-            case "thinking" as kind, {"thinking": str() as words}:
-                return self._said(message, kind, words, under, status)
-            case "redacted_thinking" as kind, _:
+            case "redacted_thinking" as kind:
                 return self._said(message, kind, "", under, status)
-            case str() as kind, {"tool_use_id": str() as id, "content": content} if kind.endswith("tool_result"):
+            case str() as kind if kind.endswith("tool_result") and "content" in block and isinstance(id := block.get("tool_use_id"), str):
+                content = block["content"]
                 failed = bool(block.get("is_error")) or (isinstance(content, dict) and "error_code" in content)
                 return [d.Result(id, _plain(content), failed=failed)]
-            case "compaction" | "container_upload" | "fallback" as kind, _:
+            case "compaction" | "container_upload" | "fallback" as kind:
                 return [d.Note("compaction" if kind == "compaction" else "notice", str(block.get("content") or kind), under=under)]
-            case "text" | "thinking" | "tool_use" as kind, _:
+            case "text" | "thinking" | "tool_use" as kind:
                 raise Unparsed(f"a {kind} block without the fields it must have")
             case _:
                 return [d.Unknown(block)]
 
     def _said(self, message: str, kind: str, words: str, under: str | None, status: Any) -> list[d.Draft]:
-        streamed = self._forget(lambda block: block.kind == kind and block.key[:2] == (under, message))
+        streamed = self._forget(lambda block: block.kind == kind and block.key[:2] == (under, message)) if self._open else None
         # Thinking without words was thought all the same: the program was not given it to show.
         hidden: list[ContentPart] | None = [Reasoning("", "private")] if kind == "thinking" and not words else None
         if streamed is not None:
@@ -136,15 +148,15 @@ class Blocks:
             return []
         self._count += 1
         key = (under, message, self._count)
-        visibility = "private" if hidden else _visibility(kind)
+        visibility: Visibility | None = "private" if hidden else _VISIBILITY.get(kind)
         return [d.Open(key, visibility, message, under, message), d.Close(key, words, status)]
 
-    def abandon(self, under: str | None = None) -> Iterator[d.Draft]:
+    def abandon(self, under: str | None = None) -> list[d.Draft]:
         """A new attempt begins, or the turn is over: what was begun and never told whole has failed."""
-        for (owner, at), block in list(self._open.items()):
-            if owner == under:
-                del self._open[owner, at]
-                yield d.Result(block.call_id, failed=True) if block.call_id else d.Close(block.key, status="failed")
+        left = {place: block for place, block in self._open.items() if place[0] == under}
+        for place in left:
+            del self._open[place]
+        return [d.Result(block.call_id, failed=True) if block.call_id else d.Close(block.key, status="failed") for block in left.values()]
 
     def _forget(self, wanted: Any) -> Streamed | None:
         """The oldest block that is meant, which is no longer waited for."""
@@ -152,11 +164,6 @@ class Blocks:
             if wanted(block):
                 return self._open.pop(place)
         return None
-
-
-def _visibility(kind: str) -> Visibility | None:
-    # What the agent shows its user is public; what it may not show is private and has no text.
-    return {"thinking": "public", "redacted_thinking": "private"}.get(kind)  # type: ignore[return-value]
 
 
 def _plain(content: Any) -> str:
@@ -173,5 +180,3 @@ def _plain(content: Any) -> str:
 def _command(args: Any) -> str | None:
     command = args.get("command") if isinstance(args, dict) else None
     return command if isinstance(command, str) else None
-
-

@@ -25,12 +25,22 @@ ACCEPT, DECLINE = "accept", "decline"
 _MENTION = re.compile(r'@(?:"(?P<quoted>[^"\n]+)"|(?P<path>\S+))')
 
 
+def malformed(native: dict[str, Any]) -> Unparsed:
+    return Unparsed(f"{native['type']} without the fields it must have")
+
+
 def tool_name(native: str) -> str:
     """`mcp__server__tool` is `server.tool` for everybody."""
     if native.startswith("mcp__"):
         server, _, tool = native.removeprefix("mcp__").partition("__")
         return f"{server}.{tool}" if tool else native
     return native
+
+
+def call_of(block: dict[str, Any]) -> tuple[str, str] | None:
+    """The id and the name of a call's block; None where it lacks them."""
+    id, name = block.get("id"), block.get("name")
+    return (id, name) if isinstance(id, str) and isinstance(name, str) else None
 
 
 # --- user content -----------------------------------------------------------

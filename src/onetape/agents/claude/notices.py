@@ -7,7 +7,7 @@ repeats other messages, or is bookkeeping of its own client, makes no event.
 from collections.abc import Iterator
 from typing import Any
 
-from onetape.drafts import CloseNote, Draft, Failure, Note, OpenNote, System, Unknown
+from onetape.drafts import Announce, CloseNote, Draft, Failure, Note, OpenNote, System, Unknown
 from onetape.errors import Unparsed
 from onetape.schema import Text
 
@@ -43,6 +43,16 @@ _ENVELOPE = frozenset({
     "type", "subtype", "uuid", "session_id", "sessionId", "parentUuid", "logicalParentUuid", "isSidechain", "isMeta", "agentId", "promptId",
     "timestamp", "userType", "entrypoint", "cwd", "version", "gitBranch", "slug",
 })  # fmt: skip
+
+_METADATA = {
+    "claude_code_version": "agent_version", "model": "model", "cwd": "cwd", "tools": "tools", "permissionMode": "permission_mode",
+    "mcp_servers": "mcp_servers", "agents": "agents", "skills": "skills", "slash_commands": "slash_commands",
+    "output_style": "output_style", "effort": "variant",
+}  # fmt: skip
+
+
+def announced(init: dict[str, Any]) -> Announce:
+    return Announce({ours: init[theirs] for theirs, ours in _METADATA.items() if init.get(theirs) is not None})
 
 
 def system(native: dict[str, Any], under: str | None = None) -> Iterator[Draft]:

@@ -53,7 +53,7 @@ def _content(content: Any) -> tuple[str, list[ContentPart], list[Blob]]:
 
 
 def unwrapped(output: str) -> str:
-    match = _WRAPPED.match(output)
+    match = _WRAPPED.match(output) if output.startswith("<") else None
     return match[1] if match else output
 
 
@@ -79,7 +79,8 @@ def _shell(args: dict[str, Any], output: str, told: Any, failed: bool) -> tuple[
     if isinstance(told, dict) and isinstance(stdout := told.get("stdout"), str):
         stderr = told.get("stderr") or ""
         if not told.get("backgroundTaskId") and not told.get("isImage"):  # then the words are the image's, encoded
-            output = "\n".join(text for text in (stdout, stderr.strip("\n")) if text)
+            errors = stderr.strip("\n")
+            output = f"{stdout}\n{errors}" if stdout and errors else stdout or errors
         # grep's exit 1 is a success with an interpretation, and then the code is not told (capture 04b).
         ended = not (told.get("interrupted") or told.get("backgroundTaskId") or told.get("returnCodeInterpretation"))
         return output, Shell(command, exit_code=0 if ended and not failed else None, stdout=stdout, stderr=stderr)
@@ -102,7 +103,7 @@ def _files(tool: str, args: dict[str, Any], told: Any, output: str) -> list[Cont
             return [FileRef(path, "write", _patched(path, patch))]
         case "Edit", {"filePath": str() as path, "oldString": "", "newString": str() as content}:
             return [FileRef(path, "write", diffs.created(path, content))]  # without old text: where no file is, or an empty one
-        case ("Edit" | "MultiEdit"), {"filePath": str() as path, "structuredPatch": [*patch]}:
+        case (("Edit" | "MultiEdit"), {"filePath": str() as path, "structuredPatch": [*patch]}):
             return [FileRef(path, "patch", _patched(path, patch))]
         case "NotebookEdit", {"notebook_path": str() as path, "original_file": str() as old, "updated_file": str() as new}:
             return [FileRef(path, "patch", diffs.between(path, old, new) if old != new else None)]

@@ -4,11 +4,10 @@ A result names its call by id alone. What it means (a command's run, a file's
 diff, a new task list) depends on the tool and its arguments, kept here until then.
 """
 
-from collections.abc import Iterator
 from typing import Any
 
 from onetape import drafts as d
-from onetape.agents.claude.content import TaskList
+from onetape.agents.claude.content import TaskList, call_of
 from onetape.agents.claude.results import result_of
 
 
@@ -27,8 +26,11 @@ class Tools:
 
     def note(self, block: Any, under: str | None) -> str | None:
         """Remembers a content block if it is a call; its id."""
-        match block.get("type"), block:
-            case "tool_use" | "server_tool_use" | "mcp_tool_use" as kind, {"id": str() as id, "name": str() as name, "input": {} as args}:
+        match block.get("type"):
+            case "tool_use" | "server_tool_use" | "mcp_tool_use" as kind if isinstance(args := block.get("input"), dict):
+                if (called := call_of(block)) is None:
+                    return None
+                id, name = called
                 self._calls[id] = name, args
                 if under is None and kind == "tool_use":
                     self._awaited.add(id)
@@ -51,16 +53,16 @@ class Tools:
     def forget_tasks(self) -> None:
         self._tasks = TaskList()
 
-    def result(self, block: dict[str, Any], told: Any, meta: Any, under: str | None) -> Iterator[d.Draft]:
+    def result(self, block: dict[str, Any], told: Any, meta: Any, under: str | None) -> list[d.Draft]:
         """What one `tool_result` block says; `told` and `meta` are the structure beside it."""
         id = block["tool_use_id"]
         tool, args = self._calls.pop(id, ("", {}))
         args = self._amended.pop(id, args)
         self._awaited.discard(id)
-        if isinstance(told, dict) and told.get("status") in ("async_launched", "remote_launched"):
-            yield d.Running(id, background=True)
         result, kept = result_of(tool, args, block, told, meta)
-        yield from kept
-        yield result
+        said: list[d.Draft] = [*kept, result]
+        if isinstance(told, dict) and told.get("status") in ("async_launched", "remote_launched"):
+            said.insert(0, d.Running(id, background=True))
         if not result.failed and (tasks := self._tasks.after(tool, args, told, result.output or "")) is not None:
-            yield d.Note("plan", json=tasks, under=under)
+            said.append(d.Note("plan", json=tasks, under=under))
+        return said

@@ -6,11 +6,11 @@ that no send explains (background work reports), to `result`. Session, model and
 mode are told by `init` at the start of every turn.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from onetape import drafts as d
-from onetape.agents.claude import answers, encode, notices
+from onetape.agents.claude import answers, encode, notices, work
 from onetape.agents.claude.blocks import Blocks, HotDelta
 from onetape.agents.claude.content import (
     BLOCKED,
@@ -19,6 +19,7 @@ from onetape.agents.claude.content import (
     PLAN_EXIT,
     QUESTION,
     elicited,
+    malformed,
     questions_of,
     sent_parts,
     text_of,
@@ -29,11 +30,8 @@ from onetape.agents.claude.launch import LISTS, VALUED, input_format
 from onetape.agents.claude.sends import Sends, Sent
 from onetape.agents.claude.tools import Tools
 from onetape.agents.claude.usage import Meter
-from onetape.agents.claude.work import SUBTYPES as WORK
-from onetape.agents.claude.work import Work
 from onetape.argv import words_of
 from onetape.commands import Command
-from onetape.errors import Unparsed
 from onetape.schema import Text
 from onetape.tape import Head
 from onetape.translator import Outputs, Send, Translator, hot
@@ -43,24 +41,6 @@ TYPES = frozenset({
     "conversation_reset", "keep_alive", "prompt_suggestion", "rate_limit_event", "result", "stream_event", "system", "tool_progress",
     "tool_use_summary", "user",
 })  # fmt: skip
-
-# Requests that only we make, or that only a host with windows, tools or credentials of its own can serve.
-UNSERVED = frozenset({
-    "apply_flag_settings", "background_tasks", "cancel_async_message", "file_suggestions", "get_binary_version", "get_context_usage",
-    "get_hooks_listing", "get_session_cost", "get_settings", "get_task_output", "get_usage", "host_auth_token_refresh",
-    "host_credentials_refresh", "initialize", "interrupt", "list_models", "list_permission_rules", "mcp_call", "mcp_message",
-    "mcp_read_resource", "mcp_reconnect", "mcp_set_servers", "mcp_status", "mcp_toggle", "oauth_token_refresh", "read_file",
-    "register_device_hooks", "register_repo_root", "reload_output_styles", "reload_plugins", "reload_skills",
-    "remote_control_work_secret", "remote_tool_call", "rename_session", "request_user_dialog", "rewind_files", "seed_read_state",
-    "set_color", "set_has_subscribers", "set_max_thinking_tokens", "set_model", "set_permission_mode", "stop_task", "update_settings",
-    "upload_device_hook_template",
-})  # fmt: skip
-
-_METADATA = {
-    "claude_code_version": "agent_version", "model": "model", "cwd": "cwd", "tools": "tools", "permissionMode": "permission_mode",
-    "mcp_servers": "mcp_servers", "agents": "agents", "skills": "skills", "slash_commands": "slash_commands",
-    "output_style": "output_style", "effort": "variant",
-}  # fmt: skip
 
 
 class StreamJson(Translator):
@@ -79,7 +59,7 @@ class StreamJson(Translator):
         self._asked: dict[str, dict[str, Any]] = {}
         self._requests: dict[str, dict[str, Any]] = {}
         self._sends = Sends()
-        self._work = Work()
+        self._work = work.Work()
         self._is_compacting = False
         self._demands_input = False
         """This version takes no allowance without the tool's input."""
@@ -115,17 +95,16 @@ class StreamJson(Translator):
         yield d.Announce({})  # it says nothing before the first message: the head speaks for it
 
     def _read(self, native: Any) -> Outputs:
-        if (told := native.get("session_id")) != self._native_id and isinstance(told, str) and told:
-            self._native_id = told  # also changes in mid-session: /clear begins a new one, with an empty list of tasks
-            self._tools.forget_tasks()
-            yield d.NativeSession(told)
+        kind = native.get("type")
+        read = _OFTEN.get(kind, StreamJson._read_seldom) if type(kind) is str else StreamJson._read_seldom
+        if (told := native.get("session_id")) == self._native_id or not isinstance(told, str) or not told:
+            return read(self, native)
+        self._native_id = told  # also changes in mid-session: /clear begins a new one, with an empty list of tasks
+        self._tools.forget_tasks()
+        return [d.NativeSession(told), *read(self, native)]
+
+    def _read_seldom(self, native: dict[str, Any]) -> Outputs:
         match native.get("type"), native:
-            case "stream_event", {"event": {"type": str()} as event}:
-                yield from self._blocks.stream(event, native.get("parent_tool_use_id"))
-            case "assistant", {"message": {"id": str(), "content": [*_]}}:
-                yield from self._assistant(native)
-            case "user", {"message": {"content": str() | [*_]}}:
-                yield from self._user(native)
             case "result", {"is_error": bool()}:
                 yield from self._result(native)
             case "control_request", {"request_id": str() as id, "request": {"subtype": str()} as request}:
@@ -160,7 +139,7 @@ class StreamJson(Translator):
             case "keep_alive" | "command_lifecycle", _:
                 pass  # heartbeats, and states of a send that its echo and its turn tell
             case str() as kind, _ if kind in TYPES:
-                raise Unparsed(f"{kind} without the fields it must have")
+                raise malformed(native)
             case _:
                 yield d.Unknown(native)
 
@@ -169,8 +148,15 @@ class StreamJson(Translator):
             return None
         return self._blocks.words(message.event.index, message.event.delta.text, message.parent_tool_use_id)
 
+    def _stream(self, native: dict[str, Any]) -> Outputs:
+        if isinstance(event := native.get("event"), dict) and isinstance(event.get("type"), str):
+            return self._blocks.stream(event, native.get("parent_tool_use_id"))
+        raise malformed(native)
+
     def _assistant(self, native: dict[str, Any]) -> list[d.Draft]:
-        message, under = native["message"], native.get("parent_tool_use_id")
+        message, under = native.get("message"), native.get("parent_tool_use_id")
+        if not isinstance(message, dict) or not isinstance(message.get("id"), str) or not isinstance(message.get("content"), list):
+            raise malformed(native)
         if message.get("model") == "<synthetic>" and native.get("error"):
             # An API error that Claude Code words as a message is the turn's error. A slash command's
             # output is worded the same way, without `error`, and is a message (capture 31).
@@ -189,18 +175,24 @@ class StreamJson(Translator):
         return said
 
     def _user(self, native: dict[str, Any]) -> Outputs:
-        content, under = native["message"]["content"], native.get("parent_tool_use_id")
+        message, under = native.get("message"), native.get("parent_tool_use_id")
+        content = message.get("content") if isinstance(message, dict) else None
+        if not isinstance(content, (str, list)):
+            raise malformed(native)
         results = [] if isinstance(content, str) else [block for block in content if block.get("type") == "tool_result"]
-        if results:
-            told = native.get("tool_use_result") if len(results) == 1 else None
-            self._work.result(told)
-            for block in results:
-                yield from self._answered_by(block, told)
-                yield from self._tools.result(block, told, native.get("tool_result_meta"), under)
-            if len(content) > len(results):
-                beside = [block for block in content if block not in results]
-                yield from self._user({**native, "message": {**native["message"], "content": beside}})
-            return
+        if not results:
+            return self._heard(content, native, under)
+        told = native.get("tool_use_result") if len(results) == 1 else None
+        self._work.result(told)
+        said: list[d.Draft] = []
+        for block in results:
+            said += self._answered_by(block, told) if self._asked else ()
+            said += self._tools.result(block, told, native.get("tool_result_meta"), under)
+        if len(content) > len(results):
+            said += self._heard([block for block in content if block not in results], native, under)
+        return said
+
+    def _heard(self, content: Any, native: dict[str, Any], under: str | None) -> Iterator[d.Draft]:
         parts, kept = user_parts(content)
         yield from kept
         words, id = text_of(content), native.get("uuid")
@@ -251,7 +243,7 @@ class StreamJson(Translator):
             case {"subtype": "init", "model": str(), "cwd": str()}:
                 self._is_idle, self._is_cut_off = False, False
                 self._demands_input = native.get("claude_code_version") == "2.1.197"
-                yield d.Announce({ours: native[theirs] for theirs, ours in _METADATA.items() if native.get(theirs) is not None})
+                yield notices.announced(native)
                 yield from self._work.settled()
                 yield from self._sends.begins(native.get("user_message_uuids"))
                 yield d.BeginTurn()
@@ -267,7 +259,7 @@ class StreamJson(Translator):
                 yield d.Note("mode", mode)
             case {"subtype": "status"}:
                 pass  # "requesting" before each model call, and a compaction's success: its boundary follows
-            case _ if subtype in WORK:
+            case _ if subtype in work.SUBTYPES:
                 yield from self._work.read(native)
             case {"subtype": "informational", "content": str(words), "prompt_submit_outcome": {"kind": str(kind)}} if "blocked" in kind:
                 self._refusal = words, kind  # the result that follows calls it a success
@@ -300,7 +292,7 @@ class StreamJson(Translator):
                 yield d.Query(id, elicited(request))
             case {"subtype": "hook_callback"}:
                 yield Send(encode.response(id, {"continue": True}))  # we register none; a stranger's must not hang
-            case {"subtype": str() as subtype} if subtype in UNSERVED:
+            case {"subtype": str() as subtype} if subtype in answers.UNSERVED:
                 yield Send(encode.error(id, f"onetape does not serve {subtype}"))
             case {"subtype": "can_use_tool" | "elicitation" as subtype}:
                 yield Send(encode.error(id, "malformed request"))  # it waits for an answer, whatever we make of its question
@@ -397,3 +389,11 @@ class StreamJson(Translator):
         if self._was_stopped:
             yield d.EndTurn("interrupted")  # by SIGINT 2.1.326 says so, and ends with code 0 before the turn's result
         self._is_idle, self._is_stopping, self._is_cut_off, self._was_stopped = True, False, False, False
+
+
+# What nine lines of ten are. These look at their fields one by one: a pattern of three keys takes three times as long.
+_OFTEN: dict[str, Callable[[StreamJson, dict[str, Any]], Outputs]] = {
+    "assistant": StreamJson._assistant,
+    "stream_event": StreamJson._stream,
+    "user": StreamJson._user,
+}

@@ -32,7 +32,7 @@ class Waiting:
                 self._taken.append(self._queued.popleft())
             case "remove", _ if content in self._queued:
                 self._queued.remove(content)
-            case ("remove" | "popAll"), _:
+            case (("remove" | "popAll"), _):
                 self._queued.clear()  # 2.1.197 does not say which was removed
             case _:
                 pass

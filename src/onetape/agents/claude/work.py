@@ -55,11 +55,8 @@ class Work:
             yield d.UserMessage(parts, id, call)
 
     def result(self, told: Any) -> None:
-        match told:
-            case {"backgroundTaskId": str(task)}:
-                self._commands[task] = None
-            case _:
-                pass
+        if isinstance(told, dict) and isinstance(task := told.get("backgroundTaskId"), str):
+            self._commands[task] = None
 
     def settled(self, call: str | None = None) -> Iterator[d.Draft]:
         """Nothing more follows of a subagent that was stopped; of none, where another turn begins."""

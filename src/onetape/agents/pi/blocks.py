@@ -6,7 +6,7 @@ completed there and only there. A block is opened by its first words: what never
 empty block of anthropic's, 01b; encrypted thinking) has nothing to show before the end.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 from msgspec import Struct
@@ -15,7 +15,7 @@ from onetape import drafts as d
 from onetape.agents.pi.content import arguments, tool_name
 from onetape.agents.pi.results import shell_of
 from onetape.errors import Unparsed
-from onetape.schema import ItemStatus, Visibility
+from onetape.schema import Visibility
 
 # A reply that did not come to its end; its last block is cut.
 CUT = frozenset({"error", "aborted"})
@@ -42,29 +42,38 @@ class Blocks:
         self._message = 0
         self._open: set[int] = set()
 
-    def begin(self) -> Iterator[d.Draft]:
+    def begin(self) -> list[d.Draft]:
         """A message starts. One that never ended is abandoned (0.73.1 forgets a run on `new_session`, 31)."""
-        yield from self._abandon()
+        abandoned = self._abandon()
         self._message += 1
+        return abandoned
 
     def words(self, at: int, text: str) -> d.Add | None:
         return d.Add((self._message, at), text) if at in self._open else None
 
     def update(self, event: dict[str, Any]) -> Iterable[d.Draft]:
-        match event.get("type"), event:
-            case "text_delta" | "thinking_delta" as kind, {"contentIndex": int() as at, "delta": str() as words}:
+        kind, at = event.get("type"), event.get("contentIndex")
+        match kind:
+            case "text_delta" | "thinking_delta" if isinstance(at, int) and isinstance(words := event.get("delta"), str):
                 opened = [self._opened(at, "public" if kind == "thinking_delta" else None)] if words and at not in self._open else []
                 return [*opened, d.Add((self._message, at), words)]
-            case "toolcall_start", {"id": str() as id, "toolName": str() as name} if id:
+            case "text_start" | "text_end" | "thinking_start" | "toolcall_delta" | "toolcall_end" if isinstance(at, int):
+                return ()  # the first words open a block, the end of the message completes it; no deltas of arguments
+            case "toolcall_start" if (id := event.get("id")) and isinstance(id, str) and isinstance(name := event.get("toolName"), str):
                 return [d.Call(id, tool_name(name), message=self._message)]
+            case _:
+                return self._seldom(event)
+
+    def _seldom(self, event: dict[str, Any]) -> Iterable[d.Draft]:
+        match event.get("type"), event:
             case "toolcall_start", {"contentIndex": int() as at, "partial": {"content": [*blocks]}}:
                 return self._named(blocks[at])  # 0.73.1
-            case "toolcall_start" | "toolcall_delta", {"contentIndex": int()}:
-                return ()  # named when it is whole; no argument deltas
+            case "toolcall_start", {"contentIndex": int()}:
+                return ()  # named when it is whole
             case "thinking_end", {"contentIndex": int() as at, "content": str() as words} if words == REDACTED and at not in self._open:
                 return [self._opened(at, "private")]  # now, so that it stands before the words that follow, and over their calls
-            case "text_start" | "text_end" | "thinking_start" | "thinking_end" | "toolcall_end", {"contentIndex": int()}:
-                return ()  # the first words open a block, the end of the message completes it
+            case "thinking_end", {"contentIndex": int()}:
+                return ()  # its words opened it
             case "start" | "done" | "error", _:
                 return ()  # published, but the agent loop tells them as the start and the end of the message
             case "text_delta" | "thinking_delta" | "toolcall_start" | "toolcall_delta" as kind, _:
@@ -72,52 +81,58 @@ class Blocks:
             case _:
                 return [d.Unknown({"type": "message_update", "assistantMessageEvent": event})]
 
-    def whole(self, content: Any, reason: str, native_id: str | None = None) -> Iterator[d.Draft]:
+    def whole(self, content: Any, reason: str, native_id: str | None = None) -> list[d.Draft]:
         """The blocks of a finished message, streamed before or not."""
         blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
         cut = reason in CUT
+        told: list[d.Draft] = []
         for at, block in enumerate(blocks):
-            yield from self._done(at, block, native_id, cut=cut and at == len(blocks) - 1)
+            told += self._done(at, block, native_id, cut=cut and at == len(blocks) - 1)
             if cut and block["type"] == "toolCall":
-                yield d.Result(block["id"], failed=True)  # no call of a broken reply is ever run
-        yield from self._abandon()
+                told.append(d.Result(block["id"], failed=True))  # no call of a broken reply is ever run
+        return told + self._abandon()
 
-    def _done(self, at: int, block: Any, native_id: str | None, *, cut: bool) -> Iterator[d.Draft]:
-        match block:
-            case {"type": "text", "text": str() as words}:
-                yield from self._said(at, words, None, native_id, cut=cut)
-            case {"type": "thinking", "thinking": str() as words}:
-                hidden = bool(block.get("redacted")) or (not words and bool(block.get("thinkingSignature")))
-                yield from self._said(at, "" if hidden else words, "private" if hidden else "public", native_id, cut=cut)
-            case {"type": "toolCall", "id": str() as id, "name": str() as name, "arguments": args}:
+    def _done(self, at: int, block: Any, native_id: str | None, *, cut: bool) -> list[d.Draft]:
+        match block.get("type") if isinstance(block, dict) else None:
+            case "text" if isinstance(words := block.get("text"), str):
+                return self._said(at, words, None, native_id, cut=cut)
+            case "toolCall" if (
+                isinstance(id := block.get("id"), str) and isinstance(name := block.get("name"), str) and "arguments" in block
+            ):
+                args = block["arguments"]
                 shell = shell_of(name, args, self.cwd)
-                yield d.Call(id, tool_name(name), None if cut else arguments(args), self._message, shell=shell)
-            case {"type": "text" | "thinking" | "toolCall" as kind}:
+                return [d.Call(id, tool_name(name), None if cut else arguments(args), self._message, shell=shell)]
+            case "thinking" if isinstance(words := block.get("thinking"), str):
+                hidden = bool(block.get("redacted")) or (not words and bool(block.get("thinkingSignature")))
+                return self._said(at, "" if hidden else words, "private" if hidden else "public", native_id, cut=cut)
+            case "text" | "thinking" | "toolCall" as kind:
                 raise Unparsed(f"a {kind} block without the fields it must have")
             case _:
-                yield d.Unknown(block)
+                return [d.Unknown(block)]
 
-    def _said(self, at: int, words: str, visibility: Visibility | None, native_id: str | None, *, cut: bool) -> Iterator[d.Draft]:
-        status: ItemStatus = "failed" if cut else "completed"
-        if at not in self._open:
-            if not words and visibility != "private":
-                return
-            yield self._opened(at, visibility, native_id)
-        self._open.discard(at)
-        yield d.Close((self._message, at), words, status)
+    def _said(self, at: int, words: str, visibility: Visibility | None, native_id: str | None, *, cut: bool) -> list[d.Draft]:
+        closed = d.Close((self._message, at), words, "failed" if cut else "completed")
+        if at in self._open:
+            self._open.discard(at)
+            return [closed]
+        if not words and visibility != "private":
+            return []
+        return [d.Open((self._message, at), visibility, self._message, native_id=native_id), closed]
 
-    def _opened(self, at: int, visibility: Visibility | None, native_id: str | None = None) -> d.Open:
+    def _opened(self, at: int, visibility: Visibility | None) -> d.Open:
         self._open.add(at)
-        return d.Open((self._message, at), visibility, self._message, native_id=native_id)
+        return d.Open((self._message, at), visibility, self._message)
 
-    def _named(self, block: Any) -> Iterator[d.Draft]:
+    def _named(self, block: Any) -> list[d.Draft]:
         match block:
             case {"id": str() as id, "name": str() as name} if id and name:
-                yield d.Call(id, tool_name(name), message=self._message)
+                return [d.Call(id, tool_name(name), message=self._message)]
             case _:
-                pass  # the provider names it later
+                return []  # the provider names it later
 
-    def _abandon(self) -> Iterator[d.Draft]:
-        for at in sorted(self._open):
-            yield d.Close((self._message, at), status="failed")
+    def _abandon(self) -> list[d.Draft]:
+        if not self._open:
+            return []  # nearly always
+        left: list[d.Draft] = [d.Close((self._message, at), status="failed") for at in sorted(self._open)]
         self._open.clear()
+        return left

@@ -23,6 +23,38 @@ _SKILL = re.compile(r'<skill name="([^"]+)" location="[^"]+">\n.*?\n</skill>(?:\
 _REMARKS = re.compile(r"\n\n(\[Image(?: omitted:| converted from|: original )[^\]\n]*\](?:\n\[Image[^\]\n]*\])*)\Z")
 
 
+# --- what an event is about: fields are looked at one by one, for a pattern takes three times as long and these come all the time -----
+
+
+def message_of(native: dict[str, Any]) -> dict[str, Any]:
+    """The message that begins or ends; it has a role."""
+    message = native.get("message")
+    if isinstance(message, dict) and isinstance(message.get("role"), str):
+        return message
+    raise malformed(native)
+
+
+def called(native: dict[str, Any]) -> tuple[str, str]:
+    """The id and the tool of the call that goes on."""
+    id, name = native.get("toolCallId"), native.get("toolName")
+    if isinstance(id, str) and isinstance(name, str):
+        return id, name
+    raise malformed(native)
+
+
+def told_result(message: dict[str, Any]) -> str | None:
+    """The id of the call whose result a `toolResult` message is; None if it lacks what one has."""
+    id = message.get("toolCallId")
+    return id if isinstance(id, str) and isinstance(message.get("isError"), bool) and "content" in message else None
+
+
+def malformed(native: dict[str, Any]) -> Unparsed:
+    return Unparsed(f"{native['type']} without the fields it must have")
+
+
+# --- names, arguments, contents ---
+
+
 def tool_name(native: str) -> str:
     """`mcp__server__tool` is `server.tool` for everybody."""
     if native.startswith("mcp__"):
@@ -37,13 +69,13 @@ def arguments(args: Any) -> str:
 
 def text_of(content: Any) -> str:
     """The words of a content, which is a string or a list of blocks."""
-    return content if isinstance(content, str) else "\n".join(block["text"] for block in content if block["type"] == "text")
+    return content if isinstance(content, str) else "\n".join([block["text"] for block in content if block["type"] == "text"])
 
 
 def content_of(result: Any) -> str | list[Any]:
     """The content of a tool's result. An extension's may be anything: one that has none is empty for Pi too (1.5.0, 0.87.1)."""
     content = result.get("content") if isinstance(result, dict) else None
-    return content if isinstance(content, str | list) else []
+    return content if isinstance(content, (str, list)) else []
 
 
 def images_of(content: Any) -> tuple[list[Image], list[Blob]]:
@@ -52,11 +84,11 @@ def images_of(content: Any) -> tuple[list[Image], list[Blob]]:
     shown: list[Image] = []
     for block in () if isinstance(content, str) else content:
         match block:
+            case dict() if block.get("type") == "text" and isinstance(block.get("text"), str):
+                pass  # nearly all are
             case {"type": "image", "data": str() as data, "mimeType": str() as mime}:
                 kept.append(blobs.from_base64(data, mime))
                 shown.append(Image(blobs.path_of(kept[-1]), mime))
-            case {"type": "text", "text": str()}:
-                pass
             case _:
                 raise Unparsed("a content block that is neither text nor an image")
     return shown, kept

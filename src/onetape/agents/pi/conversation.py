@@ -69,13 +69,14 @@ class Conversation(Translator):
         if kept or come:
             yield from self._know(tools=kept + come)
 
-    def _result(self, id: str, tool: Tool, told: dict[str, Any], *, failed: bool, refused: bool = False) -> Iterator[d.Draft]:
-        yield from result_of(id, tool, told, self._blocks.cwd, failed=failed, refused=refused)
+    def _result(self, id: str, tool: Tool, told: dict[str, Any], *, failed: bool, refused: bool = False) -> list[d.Draft]:
+        drafts = result_of(id, tool, told, self._blocks.cwd, failed=failed, refused=refused)
         match told.get("details"):
             case {"todos": [*_] as todos} if not failed:
-                yield from self._notices.plan(todos)
+                drafts += self._notices.plan(todos)
             case _:
                 pass
+        return drafts
 
 
 def outcome(last: dict[str, Any], aborted: bool | None = None, *, asked: bool = False) -> TurnStatus:

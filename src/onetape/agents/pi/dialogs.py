@@ -95,17 +95,21 @@ class Dialogs:
         for dialog in [each for each in self._open.values() if each.outlives_turn and each.expires]:
             yield from self.answered(_response(dialog.id, cancelled=True))
 
-    def outcome(self, call_id: str, details: Any) -> Iterator[d.Draft]:
+    def outcome(self, call_id: str, details: Any) -> list[d.Draft]:
         """A call has its result: its dialogs are over. Where no answer crossed the wire, a result may tell it."""
+        told: list[d.Draft] = []
+        if not self._open:
+            return told  # nearly always
         for dialog in [each for each in self._open.values() if each.ask.call_id == call_id]:
             del self._open[dialog.id]
             match dialog.ask, details:
                 case d.Query(), {"answers": [*all_answers]} if dialog.packed:
-                    yield d.Reply(dialog.id, msgspec.convert(all_answers, list[list[str]]))
+                    told.append(d.Reply(dialog.id, msgspec.convert(all_answers, list[list[str]])))
                 case d.Query(), {"answer": str(answer)}:
-                    yield d.Reply(dialog.id, [[answer]])
+                    told.append(d.Reply(dialog.id, [[answer]]))
                 case _:
                     pass  # refused or run: the recorder judges by that
+        return told
 
     # --- we answer ---
 

@@ -6,7 +6,9 @@ of a command are one stream for Pi: they are told as stdout.
 """
 
 import re
-from typing import Any, NamedTuple
+from typing import Any
+
+from msgspec import Struct
 
 from onetape import drafts as d
 from onetape.agents.pi.changes import file_of
@@ -19,7 +21,7 @@ _EXITED = re.compile(rf"(?:(.*)\n\n)?{_EXIT}(\d+)", re.DOTALL)
 _STOPPED = re.compile(r"(?:(.*)\n\n)?Command (?:aborted|timed out after .+ seconds|terminated without an exit code)", re.DOTALL)
 
 
-class Tool(NamedTuple):
+class Tool(Struct, frozen=True, gc=False):
     """A call as far as its result must know it."""
 
     name: str
@@ -47,22 +49,22 @@ def shell_of(tool: str, args: Any, cwd: str | None) -> d.Shell | None:
 
 def _ran(args: Any, text: str, told: dict[str, Any], cwd: str | None, *, failed: bool) -> tuple[str, d.Shell]:
     text, code, output = _outcome(text, failed=failed)
-    match told.get("structuredContent"):
-        case {"output": str() as whole, "exit_code": int() as exact} if type(exact) is int:
-            code, output = exact, whole  # not cut to what the model may see
-        case _:
-            pass
+    exact = told.get("structuredContent")
+    if isinstance(exact, dict) and type(exact.get("exit_code")) is int and isinstance(exact.get("output"), str):
+        code, output = exact["exit_code"], exact["output"]  # not cut to what the model may see
     duration = told.get("durationMs")
-    return text, d.Shell(_command(args), cwd, code, output, None, int(duration) if isinstance(duration, int | float) else None)
+    return text, d.Shell(_command(args), cwd, code, output, None, int(duration) if isinstance(duration, (int, float)) else None)
 
 
 def _outcome(text: str, *, failed: bool) -> tuple[str, int | None, str | None]:
     """The decoded text, the exit code and the output."""
-    if _EXIT in text and (match := _EXITED.fullmatch(text)):
+    # An output may be long: it is searched only where it ends like one that tells a code.
+    if text[-1:].isdecimal() and _EXIT in text and (match := _EXITED.fullmatch(text)):
         output = _said(match[1] or "")
         return output, int(match[2]), output
     if not failed:
-        return _said(text), 0, _said(text)
+        output = _said(text)
+        return output, 0, output
     if match := _STOPPED.fullmatch(text):
         return text, None, match[1] or ""
     return text, None, None  # it never ran: blocked, or called with wrong arguments

@@ -6,16 +6,18 @@ counts for the next one. `reasoning` is a part of `output` (docs/message-types.m
 is without cached tokens already.
 """
 
+from collections import defaultdict
 from typing import Any
 
 from onetape.schema import Usage
 
+_NUMBER = (int, float)
 _COUNTS = ("input", "output", "reasoning", "cacheRead", "cacheWrite")
 
 
 class Meter:
     def __init__(self) -> None:
-        self._sums: dict[str, int] = {}
+        self._sums: defaultdict[str, int] = defaultdict(int)
         self._cost: float | None = None
         self._model: str | None = None
 
@@ -24,19 +26,21 @@ class Meter:
         self._model = model if isinstance(model, str) else self._model
         if not isinstance(told, dict):
             return
+        sums = self._sums
         for name in _COUNTS:
-            if isinstance(count := told.get(name), int | float):
-                self._sums[name] = self._sums.get(name, 0) + int(count)
-        match told.get("cost"):
-            case {"total": int() | float() as dollars}:
-                self._cost = (self._cost or 0.0) + dollars
-            case _:
-                pass  # a model without prices
+            count = told.get(name)
+            if type(count) is int:  # always, in practice
+                sums[name] += count
+            elif isinstance(count, _NUMBER):
+                sums[name] += int(count)
+        cost = told.get("cost")  # None for a model without prices
+        if isinstance(cost, dict) and isinstance(dollars := cost.get("total"), _NUMBER):
+            self._cost = (self._cost or 0.0) + dollars
 
     def read(self) -> Usage | None:
         """Everything since the last reading; None where nothing was told."""
         sums, cost = self._sums, self._cost
-        self._sums, self._cost = {}, None
+        self._sums, self._cost = defaultdict(int), None
         if not sums:
             return None
         return Usage(
