@@ -149,23 +149,26 @@ class Conversation:
 
     # --- messages -----------------------------------------------------------
 
-    def message(self, info: dict[str, Any]) -> Iterator[d.Draft]:
-        id, session, role = info["id"], info["sessionID"], info["role"]
-        known = self._messages.get(id)
+    def message(self, info: dict[str, Any]) -> Iterable[d.Draft]:
+        known = self._messages.get(info["id"])
         if known is None:
-            known = self._meet(id, session, role, info)
-            if known.is_foreign:
-                self._early.pop(id, None)
-                return
-            if role == "user":
-                self.waiting[session] = Waiting(info)
-            elif not (info.get("time") or {}).get("completed") or id in self._early:
-                yield from self._begin(known)
-                if known.is_summary:
-                    yield from self.compactions.summarise(session, id, self.under(session))
-            for part in self._early.pop(id, ()):
-                yield from self.part(part)
-        if known.role == "assistant" and not known.is_foreign:
+            return self._first_told(info, info["id"], info["sessionID"], info["role"])
+        return self._assistant(known, info) if known.role == "assistant" and not known.is_foreign else ()
+
+    def _first_told(self, info: dict[str, Any], id: str, session: str, role: str) -> Iterator[d.Draft]:
+        known = self._meet(id, session, role, info)
+        if known.is_foreign:
+            self._early.pop(id, None)
+            return
+        if role == "user":
+            self.waiting[session] = Waiting(info)
+        elif not (info.get("time") or {}).get("completed") or id in self._early:
+            yield from self._begin(known)
+            if known.is_summary:
+                yield from self.compactions.summarise(session, id, self.under(session))
+        for part in self._early.pop(id, ()):
+            yield from self.part(part)
+        if role == "assistant":
             yield from self._assistant(known, info)
 
     def _meet(self, id: str, session: str, role: str, info: dict[str, Any]) -> Message:
@@ -197,12 +200,13 @@ class Conversation:
         at_work.running = message.id
         at_work.is_idle = False
 
-    def _assistant(self, message: Message, info: dict[str, Any]) -> Iterator[d.Draft]:
+    def _assistant(self, message: Message, info: dict[str, Any]) -> Iterable[d.Draft]:
         is_root = message.session == self.root
         if is_root and (model := model_name(info)) is not None:
             self.meter.model = model
-        if not (info.get("time") or {}).get("completed"):
-            return
+        return self._completed(message, info, is_root) if (info.get("time") or {}).get("completed") else ()
+
+    def _completed(self, message: Message, info: dict[str, Any], is_root: bool) -> Iterator[d.Draft]:
         message.outcome = info.get("error") or info.get("finish")
         if message.is_summary:
             yield from self.compactions.end(message.session, failed=info.get("error") is not None)
@@ -318,31 +322,36 @@ class Conversation:
         else:
             self._early[id] = [*self._early.get(id, ()), part]
 
-    def _assistant_part(self, part: dict[str, Any], kind: str, message: Message) -> Iterator[d.Draft]:
-        session = message.session
+    def _assistant_part(self, part: dict[str, Any], kind: str, message: Message) -> Iterable[d.Draft]:
         if kind == "step-finish":
             self.meter.add(part)
             self._finished = message.id
-            return
-        if session != self.root:
-            yield from self._nested(session)
-        elif self.turn is None:
-            return  # trailing words of a turn that is over never open another
-        under = self.under(session)
+            return ()
+        if message.session != self.root:
+            return self._childs_part(part, kind, message)
+        if self.turn is None:
+            return ()  # trailing words of a turn that is over never open another
+        return self._done_or_said(part, kind, message, None)
+
+    def _childs_part(self, part: dict[str, Any], kind: str, message: Message) -> Iterator[d.Draft]:
+        yield from self._nested(message.session)
+        yield from self._done_or_said(part, kind, message, self.under(message.session))
+
+    def _done_or_said(self, part: dict[str, Any], kind: str, message: Message, under: str | None) -> Iterable[d.Draft]:
         if kind == "tool":
-            yield from self.calls.part(part, under, message.cwd)
-        elif kind in ("text", "reasoning"):
+            return self.calls.part(part, under, message.cwd)
+        if kind in ("text", "reasoning"):
             if not message.is_summary:
-                yield from self.streams.part(part, message.id, under)
-            elif kind == "text":
-                self.compactions.told(session, part["text"])
+                return self.streams.part(part, message.id, under)
+            if kind == "text":
+                self.compactions.told(message.session, part["text"])
         elif kind == "step-start":
-            yield from self.abandon(session, message.id)  # a retry within the same message (capture 14e)
+            return self.abandon(message.session, message.id)  # a retry within the same message (capture 14e)
         elif kind == "file":
-            yield from self._shown(part, message.id, under)
+            return self._shown(part, message.id, under)
         elif kind == "retry":
-            yield d.Note("retry", content.words_of(part.get("error")), under=under)
-        # The rest are marks, or a user's parts.
+            return (d.Note("retry", content.words_of(part.get("error")), under=under),)
+        return ()  # the rest are marks, or a user's parts
 
     def _shown(self, part: dict[str, Any], message: str, under: str | None) -> Iterator[d.Draft]:
         """A file that the model made."""
@@ -369,10 +378,9 @@ class Conversation:
         if (added := self.streams.add(part, words)) is not None:
             yield added
 
-    def abandon(self, session: str, message: str | None = None) -> Iterator[d.Draft]:
+    def abandon(self, session: str, message: str | None = None) -> list[d.Draft]:
         """An attempt is given up: what it had begun to say never ends by itself, nor soon."""
-        yield from self.streams.abandon(session, message)
-        yield from self.calls.abandon(session, message)
+        return self.streams.abandon(session, message) + self.calls.abandon(session, message)
 
     # --- the end of a turn --------------------------------------------------
 

@@ -126,6 +126,11 @@ class Results:
 # --- commands ---------------------------------------------------------------
 
 
+def asked_shell(args: dict[str, Any], cwd: str | None) -> Shell:
+    """A command that has not run yet."""
+    return Shell(_text(args.get("command")), _directory(args, cwd))
+
+
 def shell_of(state: dict[str, Any], cwd: str | None) -> Shell:
     """stdout and stderr come merged; the exit code is null where the command was cut off."""
     args, told, time = state.get("input") or {}, state.get("metadata") or {}, state.get("time") or {}
@@ -136,11 +141,15 @@ def shell_of(state: dict[str, Any], cwd: str | None) -> Shell:
         output = ""  # shown in place of nothing
     return Shell(
         command=_text(args.get("command")),
-        cwd=_absolute(args["workdir"], cwd) if isinstance(args.get("workdir"), str) else cwd,
+        cwd=_directory(args, cwd),
         exit_code=exit if isinstance(exit, int) else None,
         stdout=_split(output)[0] if isinstance(output, str) else None,
         duration_ms=int(end - start) if has_run and isinstance(start, int | float) and isinstance(end, int | float) else None,
     )
+
+
+def _directory(args: dict[str, Any], cwd: str | None) -> str | None:
+    return _absolute(workdir, cwd) if isinstance(workdir := args.get("workdir"), str) else cwd
 
 
 def _has_failed(state: dict[str, Any], shell: Shell) -> bool:
