@@ -135,7 +135,8 @@ class Calls:
 
     def _running(self, called: Called, state: dict[str, Any]) -> list[d.Draft]:
         metadata = state.get("metadata") or {}
-        self._told_child(called, metadata)
+        if called.tool == "task":
+            self._told_child(called, metadata)
         told: list[d.Draft] = [d.Running(called.call_id, background=called.is_background)]
         if called.tool == SHELL and isinstance(output := metadata.get("output"), str):
             # A window of the last 30,000 characters, resent whole: once it slides, nothing can be added.
@@ -146,7 +147,8 @@ class Calls:
 
     def _done(self, called: Called, tool: str, state: dict[str, Any], under: str | None, cwd: str | None) -> Iterator[d.Draft]:
         called.is_done = True
-        self._told_child(called, state.get("metadata") or {})
+        if called.tool == "task":
+            self._told_child(called, state.get("metadata") or {})
         if called.is_background:
             yield d.Running(called.call_id, background=True)
         result, kept = self.results.of(called.call_id, tool, state, cwd)
@@ -163,7 +165,9 @@ class Calls:
     def abandon(self, session: str, message: str | None = None) -> list[d.Draft]:
         """The attempt is given up: calls whose arguments had not come will never run. OpenCode says so when the message ends."""
         told: list[d.Draft] = []
-        for id, called in list(self._pending.items()) if self._pending else ():
+        if not self._pending:
+            return told
+        for id, called in list(self._pending.items()):
             if called.session == session and message in (None, called.message):
                 del self._pending[id]
                 called.is_done = called.has_failed = True
@@ -171,7 +175,7 @@ class Calls:
         return told
 
     def _told_child(self, called: Called, told: dict[str, Any]) -> None:
-        if called.tool == "task" and isinstance(child := told.get("sessionId"), str):
+        if isinstance(child := told.get("sessionId"), str):
             self.claim(child, called.call_id)  # the newest: a later call may go on with an older subagent
             called.is_background = bool(told.get("background"))
 

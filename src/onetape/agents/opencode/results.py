@@ -19,6 +19,7 @@ _NOTE = re.compile(r"(?:\n\n)?<(shell_metadata|bash_metadata|metadata)>\n(.*)\n<
 _TASK = re.compile(
     r'\A<task id="[^"]*" state="\w+">\n(?:<summary>.*?</summary>\n)?<task_(\w+)>\n(.*)\n</task_\1>\n</task>\Z', re.DOTALL,
 )  # fmt: skip
+_NUMBER = (int, float)
 _NO_OUTPUT = "(no output)"
 _ABORTED = "User aborted the command"
 _PLANS = "/plans/"  # of the project, or of the user where that is no repository (1.18.33)
@@ -60,7 +61,7 @@ class Results:
             shell = shell_of(state, cwd) if tool == SHELL else None
             return Result(call_id, output, failed=True, refused=True, shell=shell), []
         output = str(state["output"])
-        parts, kept = _attachments(state)
+        parts, kept = _attachments(state) if "attachments" in state else ([], [])
         if tool == SHELL:
             shell = shell_of(state, cwd)
             return Result(call_id, _unwrapped(output), _has_failed(state, shell), parts=tuple(parts), shell=shell), kept
@@ -144,7 +145,7 @@ def shell_of(state: dict[str, Any], cwd: str | None) -> Shell:
         cwd=_directory(args, cwd),
         exit_code=exit if isinstance(exit, int) else None,
         stdout=_split(output)[0] if isinstance(output, str) else None,
-        duration_ms=int(end - start) if has_run and isinstance(start, int | float) and isinstance(end, int | float) else None,
+        duration_ms=int(end - start) if has_run and isinstance(start, _NUMBER) and isinstance(end, _NUMBER) else None,
     )
 
 
@@ -190,7 +191,7 @@ def _hunkless(kind: str, old: str, new: str) -> str | None:
 def _attachments(state: dict[str, Any]) -> tuple[list[ContentPart], list[Blob]]:
     parts: list[ContentPart] = []
     kept: list[Blob] = []
-    for file in state.get("attachments") or ():
+    for file in state["attachments"] or ():
         part, blob = file_part(file)
         parts.append(part)
         kept += [blob] if blob else []

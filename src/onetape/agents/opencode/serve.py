@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 from onetape import drafts as d
 from onetape.agents.opencode import content, requests, wire
 from onetape.agents.opencode.asks import Asked
-from onetape.agents.opencode.conversation import Conversation
+from onetape.agents.opencode.conversation import Conversation, later
 from onetape.agents.opencode.permissions import agent_of, spelled
 from onetape.agents.opencode.prompts import Refusals, answered, is_prompt, session_in, text_of
 from onetape.commands import Command, Interrupt, RejectQuestion, ReplyPermission, ReplyQuestion, SendMessage, SetMode, SetModel
@@ -101,7 +101,7 @@ class Serve(Translator):
             yield from happened(self, told, "")
         elif self._talk.owns(session):
             # What became clear by its coming is not lost with what it says.
-            yield from self._all_or_unreadable(happened(self, told, session))
+            yield from self._all_or_unreadable(later(happened, self, told, session))
 
     def _before(self, kind: str, told: dict[str, Any], session: str | None) -> Iterator[d.Draft]:
         """Whose tape this is, and a user message that is whole now."""
@@ -203,7 +203,7 @@ class Serve(Translator):
 
     def _message(self, told: dict[str, Any], session: str) -> Iterable[d.Draft]:
         info = told["info"]
-        drafts = list(self._talk.message(info))
+        drafts = self._talk.message(info)
         if self._talk.turn is None and info["role"] == "assistant" and session == self._talk.root:
             self._asked.forget()
         return drafts

@@ -68,6 +68,8 @@ class Streams:
 
     def abandon(self, session: str, message: str | None = None) -> list[d.Draft]:
         """The attempt is given up: what it streamed stays, and never ends by itself."""
+        if not self._open:
+            return []
         given_up = [id for id in self._of(session) if message in (None, self._open[id].message)]
         for id in given_up:
             del self._open[id]
@@ -79,8 +81,6 @@ class Streams:
             del self._open[id]
 
     def _of(self, session: str) -> list[str]:
-        if not self._open:
-            return []
         return [id for id, stream in self._open.items() if stream.session == session]
 
 
