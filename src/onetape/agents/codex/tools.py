@@ -24,8 +24,9 @@ def call_of(item: dict[str, Any], *, final: bool = False) -> Call:
     """Name, arguments (None: not final yet) and, of a command, what is known of its run."""
     match item:
         case {"type": "commandExecution", "command": str() as command}:
-            shown = told(command=command, cwd=item.get("cwd"))
-            return "shell", arguments(shown), d.Shell(command, item.get("cwd"))
+            cwd = item.get("cwd")
+            shown = {"command": command, "cwd": cwd} if command and cwd else told(command=command, cwd=cwd)
+            return "shell", arguments(shown), d.Shell(command, cwd)
         case {"type": "fileChange", "changes": [*changes]}:
             return "apply_patch", arguments({"changes": changes}), None
         case {"type": "mcpToolCall", "server": str() as server, "tool": str() as tool}:
