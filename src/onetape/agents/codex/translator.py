@@ -67,6 +67,8 @@ class AppServer(Translator):
         self._version: str | None = None
         self._is_announced = False
         self._hears_sends = False
+        self._here: Place | None = None
+        """Where the last item belongs, and mostly the next one too: a thread that is ours remains so, under the same call."""
         self._early: list[d.Draft] = []
         """Notices that came before the thread they belong to was announced."""
 
@@ -114,17 +116,21 @@ class AppServer(Translator):
     def _notified(self, native: dict[str, Any], method: str, params: dict[str, Any]) -> Outputs:
         if method == "thread/started":
             return self._thread_started(params["thread"])
-        thread = params.get("threadId")
-        if self._threads.root is None and isinstance(thread, str) and method.startswith(("turn/", "item/")):
-            self._threads.announce(thread)  # the recording begins in the middle
-        if thread is not None and not self._threads.is_ours(thread):
-            self._threads.hold(thread, native)
-            return ()
+        thread, here = params.get("threadId"), self._here
+        if here is None or here.thread != thread:
+            if self._threads.root is None and isinstance(thread, str) and method.startswith(("turn/", "item/")):
+                self._threads.announce(thread)  # the recording begins in the middle
+            if thread is not None and not self._threads.is_ours(thread):
+                self._threads.hold(thread, native)
+                return ()
+        if (spoken := _SPOKEN.get(method)) is not None:
+            if here is None or here.thread != thread or here.turn != params.get("turnId"):
+                here = self._place(params)
+                self._here = here if thread else None
+            return spoken(self, params, here)
         if method in notices.TOLD:
             return self._noticed(method, params)
-        if (spoken := _SPOKEN.get(method)) is None:
-            raise Unparsed(f"{method} is known, and nobody reads it")
-        return spoken(self, params, self._place(params))
+        raise Unparsed(f"{method} is known, and nobody reads it")
 
     def _place(self, params: dict[str, Any]) -> Place:
         thread = params.get("threadId") or params.get("conversationId") or self._threads.root or ""

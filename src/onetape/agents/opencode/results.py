@@ -129,7 +129,8 @@ class Results:
 
 def asked_shell(args: dict[str, Any], cwd: str | None) -> Shell:
     """A command that has not run yet."""
-    return Shell(_text(args.get("command")), _directory(args, cwd))
+    command, workdir = args.get("command"), args.get("workdir")
+    return Shell(command if isinstance(command, str) else None, _absolute(workdir, cwd) if isinstance(workdir, str) else cwd)
 
 
 def shell_of(state: dict[str, Any], cwd: str | None) -> Shell:
@@ -140,17 +141,14 @@ def shell_of(state: dict[str, Any], cwd: str | None) -> Shell:
     has_run = isinstance(output, str)  # the time of a command that was refused is how long somebody thought about it
     if isinstance(output, str) and output.startswith(_NO_OUTPUT) and output == state.get("output"):
         output = ""  # shown in place of nothing
+    asked = asked_shell(args, cwd)
     return Shell(
-        command=_text(args.get("command")),
-        cwd=_directory(args, cwd),
+        asked.command,
+        asked.cwd,
         exit_code=exit if isinstance(exit, int) else None,
         stdout=_split(output)[0] if isinstance(output, str) else None,
         duration_ms=int(end - start) if has_run and isinstance(start, _NUMBER) and isinstance(end, _NUMBER) else None,
     )
-
-
-def _directory(args: dict[str, Any], cwd: str | None) -> str | None:
-    return _absolute(workdir, cwd) if isinstance(workdir := args.get("workdir"), str) else cwd
 
 
 def _has_failed(state: dict[str, Any], shell: Shell) -> bool:
@@ -163,7 +161,8 @@ def _has_failed(state: dict[str, Any], shell: Shell) -> bool:
 def _unwrapped(output: str) -> str:
     """The words without the tags around a timeout's or an abort's remark, and without what stands for nothing."""
     words, note = _split(output)
-    return "\n\n".join(text for text in ("" if words == _NO_OUTPUT else words, note) if text)
+    words = "" if words == _NO_OUTPUT else words
+    return f"{words}\n\n{note}" if words and note else words or note
 
 
 def _split(output: str) -> tuple[str, str]:
@@ -200,7 +199,3 @@ def _attachments(state: dict[str, Any]) -> tuple[list[ContentPart], list[Blob]]:
 
 def _absolute(path: str, cwd: str | None) -> str:
     return path if path.startswith("/") or cwd is None else f"{cwd.rstrip('/')}/{path}"
-
-
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) else None

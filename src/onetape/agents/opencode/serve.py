@@ -86,14 +86,24 @@ class Serve(Translator):
         told = native["properties"] if "properties" in native else native.get("data")  # of /api/event, the second API's stream
         if texts := wire.TOLD[kind]:
             wire.check_texts(told, texts)
-        session = _session_of(told)
-        if session is None and kind not in wire.MAY_BE_NOBODYS:
-            raise Unparsed(f"{kind} of no session")
-        if self._talk.waiting or self._talk.root is None or kind == "session.created":
+        # Whose this is; of a message or a part only once it was found to have what it must.
+        session = told.get("sessionID")
+        if (part := told.get("part")) is not None:
+            wire.check_part(part)
+            session = session or part["sessionID"]  # versions before this one told it there alone
+        elif (info := told.get("info")) is not None:
+            session = _session_of_info(info, session)
+        if type(session) is not str:
+            if session is not None:
+                raise Unparsed("'sessionID' is no text")
+            if kind not in wire.MAY_BE_NOBODYS:
+                raise Unparsed(f"{kind} of no session")
+        talk = self._talk
+        if talk.waiting or talk.root is None or kind == "session.created":
             return self._more_than_itself(kind, happened, told, session)
         if session is None:
             return happened(self, told, "")
-        return happened(self, told, session) if self._talk.owns(session) else ()
+        return happened(self, told, session) if session == talk.root or talk.owns(session) else ()
 
     def _more_than_itself(self, kind: str, happened: "_Reader", told: dict[str, Any], session: str | None) -> Iterator[d.Draft]:
         yield from self._before(kind, told, session)
@@ -367,19 +377,11 @@ class Serve(Translator):
             yield d.Failure(content.words_of(error), content.name_of(error))
 
 
-def _session_of(told: dict[str, Any]) -> str | None:
-    """Whose this is; of a message or a part only once it was found to have what it must."""
-    session = told.get("sessionID")
-    if (part := told.get("part")) is not None:
-        wire.check_part(part)
-        session = session or part["sessionID"]  # versions before this one told it there alone
-    elif (info := told.get("info")) is not None:
-        if "role" in info:
-            wire.check_message(info)
-        session = session or info.get("sessionID", info["id"])
-    if session is not None and type(session) is not str:
-        raise Unparsed("'sessionID' is no text")
-    return session
+def _session_of_info(info: dict[str, Any], session: Any) -> Any:
+    """Of a message, or of a session itself."""
+    if "role" in info:
+        wire.check_message(info)
+    return session or info.get("sessionID", info["id"])
 
 
 _Reader: TypeAlias = Callable[[Serve, dict[str, Any], str], Iterable[d.Draft]]
