@@ -147,6 +147,18 @@ def test_a_first_line_that_cannot_be_read_tells_whose_it_is() -> None:
         assert events[-1].native_session_id == "ses_1"
 
 
+def test_a_message_that_cannot_be_read_leaves_the_prompt_before_it() -> None:
+    """The prompt is held back until it comes, and is whole then, whatever becomes of the line itself."""
+    user = {"id": "msg_1", "role": "user", "sessionID": "ses_1", "time": {"created": 1}}
+    part = {"id": "prt_1", "type": "text", "text": "Go on.", "messageID": "msg_1", "sessionID": "ses_1"}
+    spoiled = {"id": "msg_2", "role": "assistant", "sessionID": "ses_1", "time": 5}
+    told = [("message.updated", {"info": user}), ("message.part.updated", {"part": part}), ("message.updated", {"info": spoiled})]
+    lines = [{"type": kind, "properties": {"sessionID": "ses_1", **properties}} for kind, properties in told]
+    events = list(transcribe(_lines(lines), AGENT))
+    assert [event.data.item.content for event in events if isinstance(event, schema.ItemCompleted)] == [[schema.Text("Go on.")]]
+    assert len([event for event in events if isinstance(event, schema.AgentUnparsed)]) == 1
+
+
 def _lines(events: list[Any]) -> bytes:
     return b"".join(json.dumps(event).encode() + b"\n" for event in events)
 

@@ -6,7 +6,7 @@ Ids come from the model's provider, which may use one twice: keys are (thread,
 turn, id), and a call id that was used before gets a suffix.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, TypeAlias
 
 from msgspec import Struct
@@ -24,6 +24,8 @@ _EMPTY_SECTIONS = 10
 MESSAGES = frozenset({"userMessage", "agentMessage", "plan", "reasoning"})
 NOTES = frozenset({"hookPrompt", "sleep", "enteredReviewMode", "exitedReviewMode", "contextCompaction"})
 TYPES = TOOLS | NOTES | MESSAGES
+_ACTED = ("interacted", "interrupted", "completed")
+"""What befalls a subagent after its start: remarks, and no calls."""
 
 
 class Place(Struct, frozen=True):
@@ -61,10 +63,13 @@ class Items:
     # --- calls by name ------------------------------------------------------
 
     def call_id(self, place: Place, id: str) -> str:
-        key = (place.thread, place.turn, id)
+        return self._named((place.thread, place.turn, id))
+
+    def _named(self, key: Key) -> str:
         name = self._names.get(key)
         if name is None:
-            name, uses = id, 1
+            id = name = key[2]
+            uses = 1
             while name in self._taken:
                 uses += 1
                 name = f"{id}~{uses}"
@@ -92,60 +97,60 @@ class Items:
 
     # --- items --------------------------------------------------------------
 
-    def started(self, item: dict[str, Any], place: Place) -> Iterator[d.Draft]:
-        key = (place.thread, place.turn, item["id"])
-        match item:
-            case {"type": "agentMessage" | "plan"}:
-                yield from self._open(key, place)
-            case {"type": "userMessage"}:
-                yield from self._user(key, item, place)
-            case {"type": "reasoning"}:
-                pass  # public or private: only its text tells
-            case {"type": "contextCompaction"}:
-                yield from self._lasts(key, "compaction", None, place)
-            case {"type": "sleep", "durationMs": duration}:
-                yield from self._lasts(key, "progress", f"sleeps {duration} ms", place)
-            case {"type": "subAgentActivity", "kind": "interacted" | "interrupted" | "completed"}:
-                pass
-            case {"type": str() as kind} if kind in TOOLS:
-                yield from self._call(key, item, place)
-            case {"type": str() as kind} if kind in NOTES:
-                pass  # told when it is completed, a moment later
+    def started(self, item: dict[str, Any], place: Place) -> Iterable[d.Draft]:
+        key, kind = (place.thread, place.turn, item["id"]), item.get("type")
+        match kind:
+            case "agentMessage" | "plan":
+                return self._open(key, place)
+            case "userMessage":
+                return self._user(key, item, place)
+            case "reasoning":
+                return ()  # public or private: only its text tells
+            case "contextCompaction":
+                return self._lasts(key, "compaction", None, place)
+            case "sleep" if "durationMs" in item:
+                return self._lasts(key, "progress", f"sleeps {item['durationMs']} ms", place)
+            case "subAgentActivity" if item.get("kind") in _ACTED:
+                return ()
+            case str() if kind in TOOLS:
+                return self._call(key, item, place)
+            case str() if kind in NOTES:
+                return ()  # told when it is completed, a moment later
             case _:
-                yield d.Unknown(item)
+                return (d.Unknown(item),)
 
-    def completed(self, item: dict[str, Any], place: Place) -> Iterator[d.Draft]:
-        key = (place.thread, place.turn, item["id"])
-        match item:
-            case {"type": "agentMessage" | "plan", "text": str() as text}:
-                yield from self._open(key, place)
+    def completed(self, item: dict[str, Any], place: Place) -> Iterable[d.Draft]:
+        key, kind = (place.thread, place.turn, item["id"]), item.get("type")
+        match kind:
+            case "agentMessage" | "plan" if isinstance(text := item.get("text"), str):
+                opened = self._open(key, place)
                 del self._speaking[key]
-                yield d.Close(key, text)
-            case {"type": "userMessage"}:
-                yield from self._user(key, item, place)
-            case {"type": "reasoning"}:
-                yield from self._reasoned(key, item, place)
-            case {"type": "contextCompaction"}:
-                yield from self._lasts(key, "compaction", None, place)
-                yield from self._lasted(key, item.get("summary"))
-            case {"type": "sleep", "durationMs": duration}:
-                yield from self._lasts(key, "progress", f"sleeps {duration} ms", place)
-                yield from self._lasted(key)
-            case {"type": "hookPrompt", "fragments": [*fragments]}:
-                yield d.System([Text("\n".join(fragment["text"] for fragment in fragments))], item["id"], place.under)
-            case {"type": "enteredReviewMode", "review": review}:
-                yield d.Note("mode", f"review: {review}", under=place.under, native_id=item["id"])
-            case {"type": "exitedReviewMode"}:
+                return [*opened, d.Close(key, text)]
+            case "userMessage":
+                return self._user(key, item, place)
+            case "reasoning":
+                return self._reasoned(key, item, place)
+            case "contextCompaction":
+                return [*self._lasts(key, "compaction", None, place), *self._lasted(key, item.get("summary"))]
+            case "sleep" if "durationMs" in item:
+                return [*self._lasts(key, "progress", f"sleeps {item['durationMs']} ms", place), *self._lasted(key)]
+            case "hookPrompt" if isinstance(fragments := item.get("fragments"), list):
+                return (d.System([Text("\n".join(fragment["text"] for fragment in fragments))], item["id"], place.under),)
+            case "enteredReviewMode" if "review" in item:
+                return (d.Note("mode", f"review: {item['review']}", under=place.under, native_id=item["id"]),)
+            case "exitedReviewMode":
                 # Its text follows as an ordinary message of the agent's (capture 31).
-                yield d.Note("mode", "review is over", under=place.under, native_id=item["id"])
-            case {"type": "subAgentActivity", "kind": "interacted" | "interrupted" | "completed" as kind, "agentPath": path}:
-                yield d.Note("subagent", f"{path}: {kind}", under=place.under, native_id=item["id"], failed=kind == "interrupted")
-            case {"type": str() as kind} if kind in TOOLS:
-                yield from self._result(key, item, place)
-            case {"type": str() as kind} if kind in TYPES:
+                return (d.Note("mode", "review is over", under=place.under, native_id=item["id"]),)
+            case "subAgentActivity" if item.get("kind") in _ACTED and "agentPath" in item:
+                acted = item["kind"]
+                detail = f"{item['agentPath']}: {acted}"
+                return (d.Note("subagent", detail, under=place.under, native_id=item["id"], failed=acted == "interrupted"),)
+            case str() if kind in TOOLS:
+                return self._result(key, item, place)
+            case str() if kind in TYPES:
                 raise Unparsed(f"item {kind} without the fields it must have")
             case _:
-                yield d.Unknown(item)
+                return (d.Unknown(item),)
 
     # --- messages -----------------------------------------------------------
 
@@ -157,19 +162,19 @@ class Items:
         yield from kept
         yield d.UserMessage(parts, item["id"], place.under)
 
-    def _open(self, key: Key, place: Place) -> Iterator[d.Draft]:
-        if key not in self._speaking:
-            self._speaking[key] = None
-            yield d.Open(key, under=place.under, native_id=key[2])
+    def _open(self, key: Key, place: Place) -> list[d.Draft]:
+        if key in self._speaking:
+            return []
+        self._speaking[key] = None
+        return [d.Open(key, under=place.under, native_id=key[2])]
 
     def words(self, key: Key, text: str) -> d.Add | None:
         """More of an open message; None if it is none."""
         return d.Add(key, text) if key in self._speaking else None
 
-    def said(self, id: str, text: str, place: Place) -> Iterator[d.Draft]:
+    def said(self, id: str, text: str, place: Place) -> list[d.Draft]:
         key = (place.thread, place.turn, id)
-        yield from self._open(key, place)
-        yield d.Add(key, text)
+        return [*self._open(key, place), d.Add(key, text)]
 
     def thought(self, id: str, text: str, section: int, seen: Visibility, place: Place) -> Iterator[d.Draft]:
         """More of a reasoning's summary (public) or raw text (private); they interleave (capture 13)."""
@@ -205,12 +210,12 @@ class Items:
 
     # --- calls --------------------------------------------------------------
 
-    def _call(self, key: Key, item: dict[str, Any], place: Place) -> Iterator[d.Draft]:
-        call_id = self.call_id(place, item["id"])
+    def _call(self, key: Key, item: dict[str, Any], place: Place) -> list[d.Draft]:
+        call_id = self._named(key)
         name, arguments, shell = call_of(item)
         # With an approval to come it is announced by "agent" and has no process yet (captures 07, 15c).
         self._running[key] = Running(call_id, item, item.get("source") == "unifiedExecStartup")
-        yield d.Call(call_id, name, arguments, under=place.under, native_id=item["id"], shell=shell)
+        return [d.Call(call_id, name, arguments, under=place.under, native_id=item["id"], shell=shell)]
 
     def preview(self, id: str, place: Place) -> d.Draft:
         """A patch that is still being written: its call is named, its arguments are not final (capture 05b)."""
@@ -219,14 +224,12 @@ class Items:
     def output(self, id: str, text: str, place: Place) -> d.Draft:
         return d.Output(self.call_id(place, id), text)
 
-    def _result(self, key: Key, item: dict[str, Any], place: Place) -> Iterator[d.Draft]:
-        call_id = self.call_id(place, item["id"])
+    def _result(self, key: Key, item: dict[str, Any], place: Place) -> list[d.Draft]:
+        call_id = self._named(key)
         name, arguments, shell = call_of(item, final=True)
         result, kept = result_of(item, call_id)
         self._running.pop(key, None)
-        yield from kept
-        yield d.Call(call_id, name, arguments, under=place.under, native_id=item["id"], shell=shell)
-        yield result
+        return [*kept, d.Call(call_id, name, arguments, under=place.under, native_id=item["id"], shell=shell), result]
 
     def outliving(self, thread: str) -> Iterator[d.Draft]:
         """Before a turn ends: its commands that run in terminals of their own go on without it."""

@@ -22,10 +22,12 @@ Call = tuple[str, str | None, d.Shell | None]
 
 def call_of(item: dict[str, Any], *, final: bool = False) -> Call:
     """Name, arguments (None: not final yet) and, of a command, what is known of its run."""
+    # A command is what most calls are: no pattern for it, and no look for what is empty where nothing is.
+    if item.get("type") == "commandExecution" and isinstance(command := item.get("command"), str):
+        cwd = item.get("cwd")
+        shown = {"command": command, "cwd": cwd} if command and cwd else told(command=command, cwd=cwd)
+        return "shell", arguments(shown), d.Shell(command, cwd)
     match item:
-        case {"type": "commandExecution", "command": str() as command}:
-            shown = told(command=command, cwd=item.get("cwd"))
-            return "shell", arguments(shown), d.Shell(command, item.get("cwd"))
         case {"type": "fileChange", "changes": [*changes]}:
             return "apply_patch", arguments({"changes": changes}), None
         case {"type": "mcpToolCall", "server": str() as server, "tool": str() as tool}:

@@ -8,8 +8,9 @@ as items. Bare lines lack what was sent, so nothing here needs to know a request
 its response: threads are found by their shape.
 """
 
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
+from typing import Any, TypeAlias
 
 from msgspec import Struct
 
@@ -66,6 +67,8 @@ class AppServer(Translator):
         self._version: str | None = None
         self._is_announced = False
         self._hears_sends = False
+        self._here: Place | None = None
+        """Where the last item belongs, and mostly the next one too: a thread that is ours remains so, under the same call."""
         self._early: list[d.Draft] = []
         """Notices that came before the thread they belong to was announced."""
 
@@ -90,12 +93,19 @@ class AppServer(Translator):
         return self._items.words((words.threadId, words.turnId, words.itemId), words.delta)
 
     def _read(self, native: dict[str, Any]) -> Outputs:
+        # Every line comes through here: notifications, which most are, take no pattern and no generator.
+        method = native.get("method")
+        if type(method) is str:
+            if isinstance(id := native.get("id"), (int, str)):
+                return self._asked(native, id, method, native.get("params") or {})
+            if method in notices.SILENT:
+                return ()  # why, says the list
+            if method in notices.METHODS:
+                return self._notified(native, method, native["params"])
+        return self._answer(native)
+
+    def _answer(self, native: dict[str, Any]) -> Outputs:
         match native:
-            case {"method": str() as method, "id": int() | str() as id}:
-                yield from self._asked(native, id, method, native.get("params") or {})
-            case {"method": str() as method} if method in notices.METHODS:
-                if method not in notices.SILENT:  # why, says the list
-                    yield from self._notified(native, method, native["params"])
             case {"id": _, "result": result}:
                 yield from self._responded(native["id"], result)
             case {"id": _, "error": {"message": str() as why}}:
@@ -106,56 +116,56 @@ class AppServer(Translator):
     def _notified(self, native: dict[str, Any], method: str, params: dict[str, Any]) -> Outputs:
         if method == "thread/started":
             return self._thread_started(params["thread"])
-        thread = params.get("threadId")
-        if self._threads.root is None and isinstance(thread, str) and method.startswith(("turn/", "item/")):
-            self._threads.announce(thread)  # the recording begins in the middle
-        if thread is not None and not self._threads.is_ours(thread):
-            self._threads.hold(thread, native)
-            return ()
+        thread, here = params.get("threadId"), self._here
+        if here is None or here.thread != thread:
+            if self._threads.root is None and isinstance(thread, str) and method.startswith(("turn/", "item/")):
+                self._threads.announce(thread)  # the recording begins in the middle
+            if thread is not None and not self._threads.is_ours(thread):
+                self._threads.hold(thread, native)
+                return ()
+        if (spoken := _SPOKEN.get(method)) is not None:
+            if here is None or here.thread != thread or here.turn != params.get("turnId"):
+                here = self._place(params)
+                self._here = here if thread else None
+            return spoken(self, params, here)
         if method in notices.TOLD:
             return self._noticed(method, params)
-        return self._spoken(method, params, self._place(params))
+        raise Unparsed(f"{method} is known, and nobody reads it")
 
     def _place(self, params: dict[str, Any]) -> Place:
         thread = params.get("threadId") or params.get("conversationId") or self._threads.root or ""
         return Place(thread, params.get("turnId") or "", self._threads.under(thread))
 
-    def _spoken(self, method: str, params: dict[str, Any], place: Place) -> Outputs:
-        match method:
-            case "item/agentMessage/delta" | "item/plan/delta":
-                yield from self._items.said(params["itemId"], params["delta"], place)
-            case "item/started":
-                yield from self._items.started(item := params["item"], place)
-                if item.get("type") in _EMPLOYERS:
-                    yield from self._employ(item, place)
-            case "item/completed":
-                yield from self._items.completed(item := params["item"], place)
-                if item.get("type") in _EMPLOYERS:
-                    yield from self._employ(item, place)
-            case "item/commandExecution/outputDelta":
-                yield self._items.output(params["itemId"], params["delta"], place)
-            case "item/reasoning/summaryTextDelta":
-                yield from self._items.thought(params["itemId"], params["delta"], params["summaryIndex"], "public", place)
-            case "item/reasoning/textDelta":
-                yield from self._items.thought(params["itemId"], params["delta"], params["contentIndex"], "private", place)
-            case "item/fileChange/patchUpdated":
-                yield self._items.preview(params["itemId"], place)
-            case "turn/started":
-                yield from self._turn_started(params["turn"]["id"], place)
-            case "turn/completed":
-                yield from self._turn_completed(params["turn"], place)
-            case "thread/tokenUsage/updated":
-                usage = params["tokenUsage"]
-                self._meter.told(place.thread, usage["total"], usage["last"], in_turn=self._client.is_busy(place.thread))
-            case "thread/settings/updated":
-                if place.under is None:
-                    yield from self._settings.updated(params["threadSettings"])
-            case "serverRequest/resolved":
-                yield from self._withdrawn(params["requestId"])
-            case "error":
-                yield from self._error(params, place)
-            case _:
-                raise Unparsed(f"{method} is known, and nobody reads it")
+    def _words(self, params: dict[str, Any], place: Place) -> Outputs:
+        return self._items.said(params["itemId"], params["delta"], place)
+
+    def _item_started(self, params: dict[str, Any], place: Place) -> Outputs:
+        drafts = self._items.started(item := params["item"], place)
+        return chain(drafts, self._employ(item, place)) if item.get("type") in _EMPLOYERS else drafts
+
+    def _item_completed(self, params: dict[str, Any], place: Place) -> Outputs:
+        drafts = self._items.completed(item := params["item"], place)
+        return chain(drafts, self._employ(item, place)) if item.get("type") in _EMPLOYERS else drafts
+
+    def _output(self, params: dict[str, Any], place: Place) -> Outputs:
+        return (self._items.output(params["itemId"], params["delta"], place),)
+
+    def _summary(self, params: dict[str, Any], place: Place) -> Outputs:
+        return self._items.thought(params["itemId"], params["delta"], params["summaryIndex"], "public", place)
+
+    def _reasoning(self, params: dict[str, Any], place: Place) -> Outputs:
+        return self._items.thought(params["itemId"], params["delta"], params["contentIndex"], "private", place)
+
+    def _patch(self, params: dict[str, Any], place: Place) -> Outputs:
+        return (self._items.preview(params["itemId"], place),)
+
+    def _spent(self, params: dict[str, Any], place: Place) -> Outputs:
+        usage = params["tokenUsage"]
+        self._meter.told(place.thread, usage["total"], usage["last"], in_turn=self._client.is_busy(place.thread))
+        return ()
+
+    def _settings_updated(self, params: dict[str, Any], place: Place) -> Outputs:
+        return self._settings.updated(params["threadSettings"]) if place.under is None else ()
 
     def _noticed(self, method: str, params: dict[str, Any]) -> Iterator[d.Draft]:
         drafts = self._notices.read(method, params, self._threads.under(params.get("threadId")))
@@ -195,14 +205,16 @@ class AppServer(Translator):
             for native in self._threads.link(thread, self._items.call_id(place, item["id"])):
                 yield from self._read(native)
 
-    def _turn_started(self, id: str, place: Place) -> Iterator[d.Draft]:
+    def _turn_started(self, params: dict[str, Any], place: Place) -> Iterator[d.Draft]:
+        id = params["turn"]["id"]
         self._client.busy(place.thread, id)
         if place.under is None:
             yield d.BeginTurn(id)
         else:
             yield d.Running(place.under, background=True)  # it may go on when the turn that started it ends
 
-    def _turn_completed(self, turn: dict[str, Any], place: Place) -> Iterator[d.Draft]:
+    def _turn_completed(self, params: dict[str, Any], place: Place) -> Iterator[d.Draft]:
+        turn = params["turn"]
         self._client.idle(place.thread)
         unsaid = self._items.unsaid(place.thread)  # the end of the root's turn closes them
         yield from self._items.outliving(place.thread)
@@ -248,8 +260,9 @@ class AppServer(Translator):
                 yield Send(encode.error(id, f"malformed {method}"))
                 yield d.Unreadable(f"{method} without the fields it must have: {error}", type(self).__name__)
 
-    def _withdrawn(self, id: int | str) -> Iterator[d.Draft]:
+    def _withdrawn(self, params: dict[str, Any], place: Place) -> Iterator[d.Draft]:
         """The request is over. With the answer on the tape it was answered; without sends only the outcome tells."""
+        id = params["requestId"]
         if self._hears_sends and (wanted := self._asks.withdrawn(id)) is not None:
             yield d.Answer(wanted.id, "reject") if wanted.questions is None else d.Reply(wanted.id, None)
 
@@ -325,3 +338,22 @@ class AppServer(Translator):
         self._asks.restart()
         self._client.restart()
         self._early = []
+
+
+_Reader: TypeAlias = Callable[[AppServer, dict[str, Any], Place], Outputs]
+_SPOKEN: dict[str, _Reader] = {
+    "item/agentMessage/delta": AppServer._words,
+    "item/plan/delta": AppServer._words,
+    "item/started": AppServer._item_started,
+    "item/completed": AppServer._item_completed,
+    "item/commandExecution/outputDelta": AppServer._output,
+    "item/reasoning/summaryTextDelta": AppServer._summary,
+    "item/reasoning/textDelta": AppServer._reasoning,
+    "item/fileChange/patchUpdated": AppServer._patch,
+    "turn/started": AppServer._turn_started,
+    "turn/completed": AppServer._turn_completed,
+    "thread/tokenUsage/updated": AppServer._spent,
+    "thread/settings/updated": AppServer._settings_updated,
+    "serverRequest/resolved": AppServer._withdrawn,
+    "error": AppServer._error,
+}

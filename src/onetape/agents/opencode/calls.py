@@ -6,20 +6,22 @@ arguments, and the name may change on the way: a tool that does not exist become
 `invalid` (capture 30).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from msgspec import Struct
 
 from onetape import drafts as d
 from onetape.agents.opencode.content import plan_of
-from onetape.agents.opencode.results import Results, shell_of
+from onetape.agents.opencode.results import Results, asked_shell
 from onetape.agents.opencode.wire import BUILT_IN, INVALID, SHELL
 from onetape.errors import Unparsed
 from onetape.recent import Recent
 from onetape.schema import to_json
 
 REMEMBERED = 4096
+_ENDS = {"completed": "output", "error": "error"}
+"""The states that a call ends in, and the field of each that tells what came of it."""
 
 
 class Called(Struct):
@@ -69,29 +71,35 @@ class Calls:
 
     # --- parts --------------------------------------------------------------
 
-    def part(self, part: dict[str, Any], under: str | None, cwd: str | None) -> Iterator[d.Draft]:
-        state = part["state"]
-        called = self._by_part.get(part["id"]) or self._meet(part)
-        self._pending.pop(part["id"], None)
-        match state.get("status"), state:
-            case "pending", _:
-                self._pending[part["id"]] = called
-                yield self._call(called, part, under, None, cwd)
-            case "running", {"input": {} as args}:
-                if called.input is None or part["tool"] != called.tool:
-                    yield self._call(called, part, under, args, cwd)
-                yield from self._running(called, state)
-            case "completed" | "error", _ if called.is_done:
-                pass  # told again: its attempt was given up long ago, or a pruning marks its output as cleared
-            case "error", {"error": str()} if _never_ran(state):
-                yield self._call(called, part, under, None, cwd)
-                yield from self._done(called, part["tool"], state, under, cwd)
-            case ("completed", {"input": {} as args, "output": str()}) | ("error", {"input": {} as args, "error": str()}):
-                if called.input is None or part["tool"] != called.tool:
-                    yield self._call(called, part, under, args, cwd)
-                yield from self._done(called, part["tool"], state, under, cwd)
-            case _:
-                raise Unparsed(f"a tool's state {state.get('status')!r} without the fields it must have")
+    def part(self, part: dict[str, Any], under: str | None, cwd: str | None) -> Iterable[d.Draft]:
+        state, id = part["state"], part["id"]
+        called = self._by_part.get(id) or self._meet(part)
+        self._pending.pop(id, None)
+        status, args = state.get("status"), state.get("input")
+        # By hand and not by patterns, each of which would look for its fields anew: nothing comes more often.
+        if status == "running" and type(args) is dict:
+            if called.input is None or part["tool"] != called.tool:
+                return [self._call(called, part, under, args, cwd), *self._running(called, state)]
+            return self._running(called, state)
+        if status == "pending":
+            self._pending[id] = called
+            return [self._call(called, part, under, None, cwd)]
+        outcome = _ENDS.get(status) if type(status) is str else None
+        if outcome is not None and called.is_done:
+            return ()  # told again: its attempt was given up long ago, or a pruning marks its output as cleared
+        if outcome is not None and type(state.get(outcome)) is str:
+            if status == "error" and _never_ran(state):
+                return self._ended(called, part, under, None, cwd)
+            if type(args) is dict:
+                return self._ended(called, part, under, args, cwd)
+        raise Unparsed(f"a tool's state {status!r} without the fields it must have")
+
+    def _ended(
+        self, called: Called, part: dict[str, Any], under: str | None, args: dict[str, Any] | None, cwd: str | None
+    ) -> Iterator[d.Draft]:
+        if args is None or called.input is None or part["tool"] != called.tool:
+            yield self._call(called, part, under, args, cwd)
+        yield from self._done(called, part["tool"], part["state"], under, cwd)
 
     def _meet(self, part: dict[str, Any]) -> Called:
         native, tool = part["callID"], part["tool"]
@@ -122,22 +130,25 @@ class Calls:
         if part["tool"] != called.tool:
             called.tool, called.name = part["tool"], self.name(part["tool"], args)
         arguments = None if args is None else to_json(args).decode()
-        shell = shell_of({"input": args}, cwd) if part["tool"] == SHELL else None
+        shell = asked_shell(args or {}, cwd) if part["tool"] == SHELL else None
         return d.Call(called.call_id, called.name, arguments, part["messageID"], under, shell=shell)
 
-    def _running(self, called: Called, state: dict[str, Any]) -> Iterator[d.Draft]:
-        told = state.get("metadata") or {}
-        self._told_child(called, told)
-        yield d.Running(called.call_id, background=called.is_background)
-        if called.tool == SHELL and isinstance(output := told.get("output"), str):
+    def _running(self, called: Called, state: dict[str, Any]) -> list[d.Draft]:
+        metadata = state.get("metadata") or {}
+        if called.tool == "task":
+            self._told_child(called, metadata)
+        told: list[d.Draft] = [d.Running(called.call_id, background=called.is_background)]
+        if called.tool == SHELL and isinstance(output := metadata.get("output"), str):
             # A window of the last 30,000 characters, resent whole: once it slides, nothing can be added.
             if output.startswith(called.streamed):
-                yield d.Output(called.call_id, output[len(called.streamed) :])
+                told.append(d.Output(called.call_id, output[len(called.streamed) :]))
             called.streamed = output
+        return told
 
     def _done(self, called: Called, tool: str, state: dict[str, Any], under: str | None, cwd: str | None) -> Iterator[d.Draft]:
         called.is_done = True
-        self._told_child(called, state.get("metadata") or {})
+        if called.tool == "task":
+            self._told_child(called, state.get("metadata") or {})
         if called.is_background:
             yield d.Running(called.call_id, background=True)
         result, kept = self.results.of(called.call_id, tool, state, cwd)
@@ -151,16 +162,20 @@ class Calls:
         """Whether a tool of this message did its work."""
         return any(called.message == message and called.is_done and not called.has_failed for called in self._by_part.values())
 
-    def abandon(self, session: str, message: str | None = None) -> Iterator[d.Draft]:
+    def abandon(self, session: str, message: str | None = None) -> list[d.Draft]:
         """The attempt is given up: calls whose arguments had not come will never run. OpenCode says so when the message ends."""
+        told: list[d.Draft] = []
+        if not self._pending:
+            return told
         for id, called in list(self._pending.items()):
             if called.session == session and message in (None, called.message):
                 del self._pending[id]
                 called.is_done = called.has_failed = True
-                yield d.Result(called.call_id, failed=True)
+                told.append(d.Result(called.call_id, failed=True))
+        return told
 
     def _told_child(self, called: Called, told: dict[str, Any]) -> None:
-        if called.tool == "task" and isinstance(child := told.get("sessionId"), str):
+        if isinstance(child := told.get("sessionId"), str):
             self.claim(child, called.call_id)  # the newest: a later call may go on with an older subagent
             called.is_background = bool(told.get("background"))
 

@@ -13,11 +13,11 @@ from onetape.schema import ContentPart, FileRef, Image, Option, Question, Text, 
 
 def model_name(told: Any) -> str | None:
     """`provider/model`, as OpenCode's own options and settings spell it."""
-    match told:
-        case {"providerID": str() as provider, "modelID": str() as model} | {"providerID": str() as provider, "id": str() as model}:
-            return f"{provider}/{model}"
-        case _:
-            return None
+    if not isinstance(told, dict):
+        return None
+    provider, model = told.get("providerID"), told.get("modelID")
+    model = model if isinstance(model, str) else told.get("id")
+    return f"{provider}/{model}" if isinstance(provider, str) and isinstance(model, str) else None
 
 
 def is_abort(error: Any) -> bool:
@@ -145,6 +145,9 @@ def _step(status: Any) -> str:
 # --- usage ------------------------------------------------------------------
 
 
+_COUNTED = ("input", "output", "reasoning", "read", "write")
+
+
 class Meter:
     """What was billed since the last turn ended: the sum of the steps, of subagents and compactions too.
 
@@ -153,27 +156,25 @@ class Meter:
     """
 
     def __init__(self) -> None:
-        self._tokens: dict[str, int] = {}
+        self._tokens = dict.fromkeys(_COUNTED, 0)
         self._cost: float | None = None
         self.model: str | None = None
 
     def add(self, step: dict[str, Any]) -> None:
         tokens, cache = step["tokens"], step["tokens"].get("cache") or {}
         read, written, reasoning = tokens["input"], tokens["output"], tokens.get("reasoning") or 0
-        self._count("input", read)
-        self._count("output", written + reasoning)
-        self._count("reasoning", reasoning)
-        self._count("read", cache.get("read"))
-        self._count("write", cache.get("write"))
+        counted = self._tokens
+        counted["input"] += int(read or 0)
+        counted["output"] += int(written + reasoning)
+        counted["reasoning"] += int(reasoning)
+        counted["read"] += int(cache.get("read") or 0)
+        counted["write"] += int(cache.get("write") or 0)
         self._cost = (self._cost or 0.0) + (step.get("cost") or 0.0)
-
-    def _count(self, name: str, value: Any) -> None:
-        self._tokens[name] = self._tokens.get(name, 0) + int(value or 0)
 
     def take(self) -> Usage | None:
         """The usage of the turn that ends; None if no call of the model was finished in it."""
         if self._cost is None:
             return None
         told, cost = self._tokens, round(self._cost, 12)
-        self._tokens, self._cost = {}, None
+        self._tokens, self._cost = dict.fromkeys(_COUNTED, 0), None
         return Usage(told["input"], told["output"], told["reasoning"], told["read"], told["write"], cost, self.model)

@@ -7,7 +7,7 @@ its outcome is once somebody says that it is over (the wire by `session.idle`,
 a history by what follows).
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from msgspec import Struct, field
@@ -24,6 +24,11 @@ from onetape.schema import Text
 
 REMEMBERED = 4096
 _UNREADABLE = "Read tool failed to read "
+
+
+def later(read: Callable[..., Iterable[d.Draft]], *told: Any) -> Iterator[d.Draft]:
+    """Reads when it is asked for its drafts and not before: so it fails where those before it are safe already."""
+    yield from read(*told)
 
 
 class Message(Struct):
@@ -149,24 +154,26 @@ class Conversation:
 
     # --- messages -----------------------------------------------------------
 
-    def message(self, info: dict[str, Any]) -> Iterator[d.Draft]:
+    def message(self, info: dict[str, Any]) -> list[d.Draft]:
         id, session, role = info["id"], info["sessionID"], info["role"]
         known = self._messages.get(id)
+        told: list[d.Draft] = []
         if known is None:
             known = self._meet(id, session, role, info)
             if known.is_foreign:
                 self._early.pop(id, None)
-                return
+                return told
             if role == "user":
                 self.waiting[session] = Waiting(info)
             elif not (info.get("time") or {}).get("completed") or id in self._early:
-                yield from self._begin(known)
+                told += self._begin(known)
                 if known.is_summary:
-                    yield from self.compactions.summarise(session, id, self.under(session))
+                    told += self.compactions.summarise(session, id, self.under(session))
             for part in self._early.pop(id, ()):
-                yield from self.part(part)
+                told += self.part(part)
         if known.role == "assistant" and not known.is_foreign:
-            yield from self._assistant(known, info)
+            self._assistant(known, info, told)
+        return told
 
     def _meet(self, id: str, session: str, role: str, info: dict[str, Any]) -> Message:
         created = (info.get("time") or {}).get("created") or 0
@@ -175,45 +182,46 @@ class Conversation:
         self._messages[id] = known
         return known
 
-    def _begin(self, message: Message) -> Iterator[d.Draft]:
+    def _begin(self, message: Message) -> list[d.Draft]:
         """A call of the model begins. Without a turn the agent itself, or a tape cut off at its front, opens one."""
         if message.session != self.root:
-            yield from self._supersede(message, self._family[message.session])
-            return
+            return self._supersede(message, self._family[message.session])
+        told: list[d.Draft] = []
         if self.turn is None:
             self.turn = Turn()
-            yield d.BeginTurn()
-        yield from self._supersede(message, self.turn)
+            told.append(d.BeginTurn())
+        told += self._supersede(message, self.turn)
         if self.turn.error is not None:
             # It failed and goes on by itself: an overflowing context is compacted (capture 14f).
-            yield d.Note("retry", content.words_of(self.turn.error))
+            told.append(d.Note("retry", content.words_of(self.turn.error)))
             self.turn.error = None
         self.turn.last = message
+        return told
 
-    def _supersede(self, message: Message, at_work: Turn | Session) -> Iterator[d.Draft]:
+    def _supersede(self, message: Message, at_work: Turn | Session) -> list[d.Draft]:
         """One call of the model runs at a time: an older one without an end was killed with its process, or its end was lost."""
-        if at_work.running is not None:
-            yield from self.abandon(message.session, at_work.running)
+        given_up = self.abandon(message.session, at_work.running) if at_work.running is not None else []
         at_work.running = message.id
         at_work.is_idle = False
+        return given_up
 
-    def _assistant(self, message: Message, info: dict[str, Any]) -> Iterator[d.Draft]:
-        is_root = message.session == self.root
+    def _assistant(self, message: Message, info: dict[str, Any], told: list[d.Draft]) -> None:
+        is_root, error = message.session == self.root, info.get("error")
         if is_root and (model := model_name(info)) is not None:
             self.meter.model = model
         if not (info.get("time") or {}).get("completed"):
             return
-        message.outcome = info.get("error") or info.get("finish")
+        message.outcome = error or info.get("finish")
         if message.is_summary:
-            yield from self.compactions.end(message.session, failed=info.get("error") is not None)
+            told += self.compactions.end(message.session, failed=error is not None)
         if not is_root:
-            yield from self._child_done(message)
+            told += self._child_done(message)
         elif self.turn is not None and message is self.turn.last:
             # Some failures are told once more than the completion, and nowhere else (a StructuredOutputError).
             self.turn.running = None
-            self.failed(info.get("error"))
+            self.failed(error)
             if self.turn.is_idle:
-                yield from self.idle()
+                told += self.idle()
 
     def _child_done(self, message: Message) -> Iterator[d.Draft]:
         known = self._family[message.session]
@@ -293,7 +301,17 @@ class Conversation:
             return self._before_its_message(part, kind)
         if message.is_foreign:
             return ()
-        return self._user_part(part, session, id) if message.role == "user" else self._assistant_part(part, kind, message)
+        if message.role == "user":
+            return self._user_part(part, session, id)
+        if kind == "step-finish":
+            self.meter.add(part)
+            self._finished = message.id
+            return ()
+        if message.session != self.root:
+            return self._childs_part(part, kind, message)
+        if self.turn is None:
+            return ()  # trailing words of a turn that is over never open another
+        return self._said_or_done(part, kind, message, None)
 
     def _user_part(self, part: dict[str, Any], session: str, id: str) -> Iterator[d.Draft]:
         waiting = self.waiting.get(session)
@@ -314,35 +332,29 @@ class Conversation:
         if (kind in ("text", "reasoning") and (part.get("time") or {}).get("start")) or kind in ("tool", "step-start"):
             message = self._messages[id] = Message(id, session, "assistant")
             yield from self._begin(message)
-            yield from self._assistant_part(part, kind, message)
+            yield from self.part(part)
         else:
             self._early[id] = [*self._early.get(id, ()), part]
 
-    def _assistant_part(self, part: dict[str, Any], kind: str, message: Message) -> Iterator[d.Draft]:
-        session = message.session
-        if kind == "step-finish":
-            self.meter.add(part)
-            self._finished = message.id
-            return
-        if session != self.root:
-            yield from self._nested(session)
-        elif self.turn is None:
-            return  # trailing words of a turn that is over never open another
-        under = self.under(session)
+    def _childs_part(self, part: dict[str, Any], kind: str, message: Message) -> Iterator[d.Draft]:
+        yield from self._nested(message.session)
+        yield from self._said_or_done(part, kind, message, self.under(message.session))
+
+    def _said_or_done(self, part: dict[str, Any], kind: str, message: Message, under: str | None) -> Iterable[d.Draft]:
         if kind == "tool":
-            yield from self.calls.part(part, under, message.cwd)
-        elif kind in ("text", "reasoning"):
+            return self.calls.part(part, under, message.cwd)
+        if kind in ("text", "reasoning"):
             if not message.is_summary:
-                yield from self.streams.part(part, message.id, under)
-            elif kind == "text":
-                self.compactions.told(session, part["text"])
+                return self.streams.part(part, message.id, under)
+            if kind == "text":
+                self.compactions.told(message.session, part["text"])
         elif kind == "step-start":
-            yield from self.abandon(session, message.id)  # a retry within the same message (capture 14e)
+            return self.abandon(message.session, message.id)  # a retry within the same message (capture 14e)
         elif kind == "file":
-            yield from self._shown(part, message.id, under)
+            return self._shown(part, message.id, under)
         elif kind == "retry":
-            yield d.Note("retry", content.words_of(part.get("error")), under=under)
-        # The rest are marks, or a user's parts.
+            return (d.Note("retry", content.words_of(part.get("error")), under=under),)
+        return ()  # the rest are marks, or a user's parts
 
     def _shown(self, part: dict[str, Any], message: str, under: str | None) -> Iterator[d.Draft]:
         """A file that the model made."""
@@ -369,10 +381,9 @@ class Conversation:
         if (added := self.streams.add(part, words)) is not None:
             yield added
 
-    def abandon(self, session: str, message: str | None = None) -> Iterator[d.Draft]:
+    def abandon(self, session: str, message: str | None = None) -> list[d.Draft]:
         """An attempt is given up: what it had begun to say never ends by itself, nor soon."""
-        yield from self.streams.abandon(session, message)
-        yield from self.calls.abandon(session, message)
+        return self.streams.abandon(session, message) + self.calls.abandon(session, message)
 
     # --- the end of a turn --------------------------------------------------
 

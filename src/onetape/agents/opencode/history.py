@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from onetape import drafts as d
 from onetape.agents.opencode import content, wire
-from onetape.agents.opencode.conversation import Conversation, Waiting
+from onetape.agents.opencode.conversation import Conversation, Waiting, later
 from onetape.errors import Unparsed
 from onetape.tape import Head
 from onetape.translator import Native, Outputs, Translator
@@ -97,7 +97,7 @@ class Archive(Translator):
             self._unfinished[session] = info
             time = {"created": created}
             info = {name: value for name, value in info.items() if name != "error"} | {"time": time}
-        yield from self._all_or_unreadable(self._talk.message(info))
+        yield from self._all_or_unreadable(later(self._talk.message, info))
 
     def _part(self, part: dict[str, Any]) -> Iterator[d.Draft]:
         session = part["sessionID"]
@@ -114,7 +114,7 @@ class Archive(Translator):
         if part.get("tool") == "task" and state.get("status") in ("completed", "error"):
             self._tasks.append(part)
             part = part | {"state": {name: state[name] for name in ("input", "metadata", "time") if name in state} | {"status": "running"}}
-        yield from self._all_or_unreadable(self._talk.part(part))
+        yield from self._all_or_unreadable(later(self._talk.part, part))
 
     # --- what was held back -------------------------------------------------
 

@@ -19,6 +19,7 @@ _NOTE = re.compile(r"(?:\n\n)?<(shell_metadata|bash_metadata|metadata)>\n(.*)\n<
 _TASK = re.compile(
     r'\A<task id="[^"]*" state="\w+">\n(?:<summary>.*?</summary>\n)?<task_(\w+)>\n(.*)\n</task_\1>\n</task>\Z', re.DOTALL,
 )  # fmt: skip
+_NUMBER = (int, float)
 _NO_OUTPUT = "(no output)"
 _ABORTED = "User aborted the command"
 _PLANS = "/plans/"  # of the project, or of the user where that is no repository (1.18.33)
@@ -60,7 +61,7 @@ class Results:
             shell = shell_of(state, cwd) if tool == SHELL else None
             return Result(call_id, output, failed=True, refused=True, shell=shell), []
         output = str(state["output"])
-        parts, kept = _attachments(state)
+        parts, kept = _attachments(state) if "attachments" in state else ([], [])
         if tool == SHELL:
             shell = shell_of(state, cwd)
             return Result(call_id, _unwrapped(output), _has_failed(state, shell), parts=tuple(parts), shell=shell), kept
@@ -126,6 +127,12 @@ class Results:
 # --- commands ---------------------------------------------------------------
 
 
+def asked_shell(args: dict[str, Any], cwd: str | None) -> Shell:
+    """A command that has not run yet."""
+    command, workdir = args.get("command"), args.get("workdir")
+    return Shell(command if isinstance(command, str) else None, _absolute(workdir, cwd) if isinstance(workdir, str) else cwd)
+
+
 def shell_of(state: dict[str, Any], cwd: str | None) -> Shell:
     """stdout and stderr come merged; the exit code is null where the command was cut off."""
     args, told, time = state.get("input") or {}, state.get("metadata") or {}, state.get("time") or {}
@@ -134,12 +141,13 @@ def shell_of(state: dict[str, Any], cwd: str | None) -> Shell:
     has_run = isinstance(output, str)  # the time of a command that was refused is how long somebody thought about it
     if isinstance(output, str) and output.startswith(_NO_OUTPUT) and output == state.get("output"):
         output = ""  # shown in place of nothing
+    asked = asked_shell(args, cwd)
     return Shell(
-        command=_text(args.get("command")),
-        cwd=_absolute(args["workdir"], cwd) if isinstance(args.get("workdir"), str) else cwd,
+        asked.command,
+        asked.cwd,
         exit_code=exit if isinstance(exit, int) else None,
         stdout=_split(output)[0] if isinstance(output, str) else None,
-        duration_ms=int(end - start) if has_run and isinstance(start, int | float) and isinstance(end, int | float) else None,
+        duration_ms=int(end - start) if has_run and isinstance(start, _NUMBER) and isinstance(end, _NUMBER) else None,
     )
 
 
@@ -153,7 +161,8 @@ def _has_failed(state: dict[str, Any], shell: Shell) -> bool:
 def _unwrapped(output: str) -> str:
     """The words without the tags around a timeout's or an abort's remark, and without what stands for nothing."""
     words, note = _split(output)
-    return "\n\n".join(text for text in ("" if words == _NO_OUTPUT else words, note) if text)
+    words = "" if words == _NO_OUTPUT else words
+    return f"{words}\n\n{note}" if words and note else words or note
 
 
 def _split(output: str) -> tuple[str, str]:
@@ -181,7 +190,7 @@ def _hunkless(kind: str, old: str, new: str) -> str | None:
 def _attachments(state: dict[str, Any]) -> tuple[list[ContentPart], list[Blob]]:
     parts: list[ContentPart] = []
     kept: list[Blob] = []
-    for file in state.get("attachments") or ():
+    for file in state["attachments"] or ():
         part, blob = file_part(file)
         parts.append(part)
         kept += [blob] if blob else []
@@ -190,7 +199,3 @@ def _attachments(state: dict[str, Any]) -> tuple[list[ContentPart], list[Blob]]:
 
 def _absolute(path: str, cwd: str | None) -> str:
     return path if path.startswith("/") or cwd is None else f"{cwd.rstrip('/')}/{path}"
-
-
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) else None

@@ -8,12 +8,12 @@ and `/global/event`, which wraps each event and repeats the durable ones.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, TypeAlias
 
 from onetape import drafts as d
 from onetape.agents.opencode import content, requests, wire
 from onetape.agents.opencode.asks import Asked
-from onetape.agents.opencode.conversation import Conversation
+from onetape.agents.opencode.conversation import Conversation, later
 from onetape.agents.opencode.permissions import agent_of, spelled
 from onetape.agents.opencode.prompts import Refusals, answered, is_prompt, session_in, text_of
 from onetape.commands import Command, Interrupt, RejectQuestion, ReplyPermission, ReplyQuestion, SendMessage, SetMode, SetModel
@@ -76,26 +76,42 @@ class Serve(Translator):
         return self._talk.streams.add(message.properties.partID, message.properties.delta)
 
     def _read(self, native: Native) -> Outputs:
-        if isinstance(wrapped := native.get("payload"), dict):
+        # Every line comes through here, so this is no generator around what the event's own reader gives.
+        if type(wrapped := native.get("payload")) is dict:
             native = wrapped
         kind = native.get("type")
-        if not isinstance(kind, str) or (happened := _EVENTS.get(kind)) is None:
-            if not isinstance(kind, str) or not wire.is_silent(kind):
-                yield d.Unknown(native)
-            return
-        told = native.get("properties", native.get("data"))  # the latter of /api/event, the second API's stream
-        wire.check_texts(told, wire.TOLD[kind])
-        session = _session_of(told)
-        if session is None and kind not in wire.MAY_BE_NOBODYS:
-            raise Unparsed(f"{kind} of no session")
-        says_more = kind == "session.created" or self._talk.root is None or bool(self._talk.waiting)
-        if says_more:
-            yield from self._before(kind, told, session)
+        happened = _EVENTS.get(kind) if type(kind) is str else None
+        if happened is None:
+            return () if type(kind) is str and wire.is_silent(kind) else (d.Unknown(native),)
+        told = native["properties"] if "properties" in native else native.get("data")  # of /api/event, the second API's stream
+        if texts := wire.TOLD[kind]:
+            wire.check_texts(told, texts)
+        # Whose this is; of a message or a part only once it was found to have what it must.
+        session = told.get("sessionID")
+        if (part := told.get("part")) is not None:
+            wire.check_part(part)
+            session = session or part["sessionID"]  # versions before this one told it there alone
+        elif (info := told.get("info")) is not None:
+            session = _session_of_info(info, session)
+        if type(session) is not str:
+            if session is not None:
+                raise Unparsed("'sessionID' is no text")
+            if kind not in wire.MAY_BE_NOBODYS:
+                raise Unparsed(f"{kind} of no session")
+        talk = self._talk
+        if talk.waiting or talk.root is None or kind == "session.created":
+            return self._more_than_itself(kind, happened, told, session)
+        if session is None:
+            return happened(self, told, "")
+        return happened(self, told, session) if session == talk.root or talk.owns(session) else ()
+
+    def _more_than_itself(self, kind: str, happened: "_Reader", told: dict[str, Any], session: str | None) -> Iterator[d.Draft]:
+        yield from self._before(kind, told, session)
         if session is None:
             yield from happened(self, told, "")
         elif self._talk.owns(session):
             # What became clear by its coming is not lost with what it says.
-            yield from self._all_or_unreadable(happened(self, told, session)) if says_more else happened(self, told, session)
+            yield from self._all_or_unreadable(later(happened, self, told, session))
 
     def _before(self, kind: str, told: dict[str, Any], session: str | None) -> Iterator[d.Draft]:
         """Whose tape this is, and a user message that is whole now."""
@@ -196,9 +212,11 @@ class Serve(Translator):
     # --- messages -----------------------------------------------------------
 
     def _message(self, told: dict[str, Any], session: str) -> Iterable[d.Draft]:
-        yield from self._talk.message(told["info"])
-        if self._talk.turn is None and told["info"]["role"] == "assistant" and session == self._talk.root:
+        info = told["info"]
+        drafts = self._talk.message(info)
+        if self._talk.turn is None and info["role"] == "assistant" and session == self._talk.root:
             self._asked.forget()
+        return drafts
 
     def _message_removed(self, told: dict[str, Any], session: str) -> Iterable[d.Draft]:
         yield d.Note("notice", f"message removed: {told['messageID']}", under=self._talk.under(session), native_id=told["messageID"])
@@ -359,22 +377,15 @@ class Serve(Translator):
             yield d.Failure(content.words_of(error), content.name_of(error))
 
 
-def _session_of(told: dict[str, Any]) -> str | None:
-    """Whose this is; of a message or a part only once it was found to have what it must."""
-    session = told.get("sessionID")
-    if (part := told.get("part")) is not None:
-        wire.check_part(part)
-        session = session or part["sessionID"]  # versions before this one told it there alone
-    elif (info := told.get("info")) is not None:
-        if "role" in info:
-            wire.check_message(info)
-        session = session or info.get("sessionID", info["id"])
-    if session is not None and type(session) is not str:
-        raise Unparsed("'sessionID' is no text")
-    return session
+def _session_of_info(info: dict[str, Any], session: Any) -> Any:
+    """Of a message, or of a session itself."""
+    if "role" in info:
+        wire.check_message(info)
+    return session or info.get("sessionID", info["id"])
 
 
-_EVENTS: dict[str, Callable[[Serve, dict[str, Any], str], Iterable[d.Draft]]] = {
+_Reader: TypeAlias = Callable[[Serve, dict[str, Any], str], Iterable[d.Draft]]
+_EVENTS: dict[str, _Reader] = {
     "message.part.updated": Serve._part,
     "message.part.delta": Serve._delta,
     "message.updated": Serve._message,

@@ -1,6 +1,5 @@
 """Text and reasoning parts of OpenCode: opened empty, streamed as deltas, told whole at their end."""
 
-from collections.abc import Iterator
 from typing import Any
 
 from msgspec import Struct
@@ -33,20 +32,22 @@ class Streams:
     def saw(self, part: str) -> None:
         self._seen[part] = None
 
-    def part(self, part: dict[str, Any], message: str, under: str | None) -> Iterator[d.Draft]:
+    def part(self, part: dict[str, Any], message: str, under: str | None) -> list[d.Draft]:
         id, text, time = part["id"], part["text"], part.get("time") or {}
+        told: list[d.Draft] = []
         if id not in self._seen:
-            yield self._begin(id, part["sessionID"], d.Open(id, _visibility(part), message, under, message))
+            told.append(self._begin(id, part["sessionID"], d.Open(id, _visibility(part), message, under, message)))
         stream = self._open.get(id)
         if stream is None:
-            return  # it has ended, or its attempt was given up
-        if time.get("end") or "start" not in time:
+            pass  # it has ended, or its attempt was given up
+        elif time.get("end") or "start" not in time:
             del self._open[id]
             self.last_whole = message if text else self.last_whole
-            yield d.Close(id, text)
+            told.append(d.Close(id, text))
         elif len(text) > stream.length and not stream.has_deltas:  # versions before `message.part.delta` resent the growing text
-            yield d.Add(id, text[stream.length :])
+            told.append(d.Add(id, text[stream.length :]))
             stream.length = len(text)
+        return told
 
     def add(self, part: str, words: str) -> d.Add | None:
         """More words of an open part; None if it is not open."""
@@ -65,12 +66,14 @@ class Streams:
         self._open[part] = Stream(session, str(opened.message))
         return opened
 
-    def abandon(self, session: str, message: str | None = None) -> Iterator[d.Draft]:
+    def abandon(self, session: str, message: str | None = None) -> list[d.Draft]:
         """The attempt is given up: what it streamed stays, and never ends by itself."""
-        for id in self._of(session):
-            if message in (None, self._open[id].message):
-                del self._open[id]
-                yield d.Close(id, status="failed")
+        if not self._open:
+            return []
+        given_up = [id for id in self._of(session) if message in (None, self._open[id].message)]
+        for id in given_up:
+            del self._open[id]
+        return [d.Close(id, status="failed") for id in given_up]
 
     def forget(self, session: str) -> None:
         """What this session has open was closed by others."""
