@@ -93,6 +93,9 @@ class Transcriber:
 
     def transcript(self, batches: Iterable[list[Record]]) -> Iterator[Event]:
         """All events of a whole tape."""
+        return chain.from_iterable(self._by_the_handful(batches))
+
+    def _by_the_handful(self, batches: Iterable[list[Record]]) -> Iterator[list[Event]]:
         for batch in batches:
             at = 0
             while at < len(batch):
@@ -101,10 +104,14 @@ class Transcriber:
                 until = min(at + HANDFUL, len(batch))
                 while at < until:
                     events = self.run(batch, at) if self._recorder.open else []
-                    at += len(events) or 1
-                    told += events or self.step(batch[at - 1])[1]
-                yield from told
-        yield from self.finish()
+                    if not events:
+                        events = self.step(batch[at])[1]
+                        at += 1
+                    else:
+                        at += len(events)
+                    told += events
+                yield told
+        yield self.finish()
 
     def run(self, records: list[Record], at: int) -> list[Event]:
         """The short way: if an answer's next words begin here, their events, one for each record as far as they go on. Else none."""
