@@ -29,6 +29,8 @@ from onetape.translator import NOT_HOT, Send, Translator
 UNDECIDED = 64
 # Records of one batch whose events are handed on together.
 HANDFUL = 32
+# Where something is special about a handful, it is mostly so about these next ones: not even looked at, since that takes time.
+UNTRIED = 3
 
 
 def transcribe(
@@ -97,15 +99,19 @@ class Transcriber:
 
     def _by_the_handful(self, batches: Iterable[list[Record]]) -> Iterator[list[Event]]:
         """Together, so that whoever encodes them has the processor's caches to himself for that long."""
+        untried = 0
         for batch in batches:
             at = 0
             while at < len(batch):
                 until = min(at + HANDFUL, len(batch))
-                natives = self._ordinary(handful := batch[at:until])
-                if natives:
+                if untried:
+                    untried -= 1
+                elif natives := self._ordinary(handful := batch[at:until]):
                     yield self._all(handful, natives)
                     at = until
                     continue
+                else:
+                    untried = UNTRIED
                 told: list[Event] = []
                 while at < until:
                     events = self.run(batch, at) if self._recorder.open else []
