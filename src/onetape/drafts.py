@@ -91,6 +91,17 @@ class Close(Draft, frozen=True):
     """The final parts where a message is more than one text."""
 
 
+class Spoken(Draft, frozen=True):
+    """An assistant message that is told whole: what `Open` and `Close` would say of it, in one."""
+
+    text: str
+    visibility: Visibility | None = None
+    message: Key | None = None
+    under: str | None = None
+    native_id: str | None = None
+    status: ItemStatus = "completed"
+
+
 class Said(Draft, frozen=True):
     """A user message was sent to an agent that does not tell a turn's start itself. Its echo is `Heard`."""
 

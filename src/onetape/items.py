@@ -80,11 +80,15 @@ class Items:
         self, kind: ItemKind, role: ItemRole | None, first: ContentPart, parent_id: str | None,
         native_id: str | None, under: str | None, message: Key | None = None,
     ) -> OpenItem:  # fmt: skip
+        return OpenItem(self.new_id(message), native_id, parent_id, kind, role, first, under)
+
+    def new_id(self, message: Key | None = None) -> str:
+        """`message`: the native message that a message item belongs to."""
         self._count += 1
         item_id = f"{self._prefix}{self._count}"
-        if message is not None and kind == "message":
+        if message is not None:
             self._latest[message] = item_id
-        return OpenItem(item_id, native_id, parent_id, kind, role, first, under)
+        return item_id
 
     def parent(self, message: Key | None, under: str | None) -> str | None:
         """The latest item of the same native message, else the call that this is nested in."""

@@ -323,6 +323,20 @@ class Recorder:
             self._delta(item, final[len(streamed) :], ours=True)
         self._emit_item(ItemCompleted, item, content, draft.status, ours=ours)
 
+    def _spoken(self, draft: d.Spoken) -> None:
+        """What `_open` and `_close` would do one after the other."""
+        text, visibility, under, native_id = draft.text, draft.visibility, draft.under, draft.native_id
+        if under is not None or self._turn_id is None or self._queue_is_due:
+            self._inside(under)
+        parent_id = self._items.parent(None, under)
+        item_id = self._items.new_id(draft.message)
+        first: ContentPart = schema.Text("") if visibility is None else schema.Reasoning("", visibility)
+        whole: ContentPart = schema.Text(text) if visibility is None else schema.Reasoning(text, visibility)
+        self._emit(ItemStarted, ItemData(Item(item_id, native_id, parent_id, "message", "assistant", [first], "in_progress")))
+        if text:
+            self._emit(ItemDelta, DeltaData(item_id, native_id, text), True)
+        self._emit(ItemCompleted, ItemData(Item(item_id, native_id, parent_id, "message", "assistant", [whole], draft.status)))
+
     def _delta(self, item: OpenItem, text: str, *, ours: bool = False) -> None:
         item.chunks.append(text)
         self._emit(ItemDelta, DeltaData(item.item_id, item.native_id, text), ours=ours)
@@ -592,6 +606,7 @@ _VERBS: dict[type[d.Draft], Callable[[Recorder, Any], None]] = {
     d.Running: Recorder._running,
     d.Said: Recorder._said,
     d.Settled: Recorder._settled,
+    d.Spoken: Recorder._spoken,
     d.System: Recorder._system,
     d.Unheard: Recorder._unheard,
     d.Unknown: Recorder._unknown,

@@ -29,6 +29,8 @@ from onetape.translator import NOT_HOT, Send, Translator
 UNDECIDED = 64
 # Records of one batch whose events are handed on together.
 HANDFUL = 32
+# Where something is special about a handful, it is mostly so about these next ones: not even looked at, since that takes time.
+UNTRIED = 3
 
 
 def transcribe(
@@ -93,18 +95,58 @@ class Transcriber:
 
     def transcript(self, batches: Iterable[list[Record]]) -> Iterator[Event]:
         """All events of a whole tape."""
+        return chain.from_iterable(self._by_the_handful(batches))
+
+    def _by_the_handful(self, batches: Iterable[list[Record]]) -> Iterator[list[Event]]:
+        """Together, so that whoever encodes them has the processor's caches to himself for that long."""
+        untried = 0
         for batch in batches:
             at = 0
             while at < len(batch):
-                told: list[Event] = []
-                # A handful together: whoever encodes them in one go has the processor's caches to himself for that long.
                 until = min(at + HANDFUL, len(batch))
+                if untried:
+                    untried -= 1
+                elif natives := self._ordinary(handful := batch[at:until]):
+                    yield self._all(handful, natives)
+                    at = until
+                    continue
+                else:
+                    untried = UNTRIED
+                told: list[Event] = []
                 while at < until:
                     events = self.run(batch, at) if self._recorder.open else []
-                    at += len(events) or 1
-                    told += events or self.step(batch[at - 1])[1]
-                yield from told
-        yield from self.finish()
+                    if not events:
+                        events = self.step(batch[at])[1]
+                        at += 1
+                    else:
+                        at += len(events)
+                    told += events
+                yield told
+        yield self.finish()
+
+    def _ordinary(self, records: list[Record]) -> list[dict[str, Any]]:
+        """What these lines say, if each is an object that the agent said and none may take the short way; else nothing."""
+        hot = self.translator.hot
+        if (hot is not None and any(map(hot.may_be, records))) or not all(map(tape.is_heard, records)):
+            return []
+        try:
+            natives = [tape.quick(record.payload) for record in records]
+        except NOT_HOT:
+            return []
+        return natives if {*map(type, natives)} == {dict} else []
+
+    def _all(self, records: list[Record], natives: list[dict[str, Any]]) -> list[Event]:
+        """What `step` does with each of them, but all are read before the first is recorded: a part of the work that is done again
+        and again, with no other between, has the processor's caches to itself. (A translator asks nothing of the recorder.)"""
+        self._last = records[-1]
+        outputs = [*map(self.translator.feed, natives)]
+        record = self._recorder.record
+        told: list[Event] = []
+        for said, drafts in zip(records, outputs, strict=True):
+            if drafts and Send in map(type, drafts):
+                drafts = [draft for draft in drafts if not isinstance(draft, Send)]
+            told += record(said, drafts)  # type: ignore[arg-type]
+        return told
 
     def run(self, records: list[Record], at: int) -> list[Event]:
         """The short way: if an answer's next words begin here, their events, one for each record as far as they go on. Else none."""

@@ -65,7 +65,7 @@ class Hot(Struct, frozen=True):
     words: Callable[[Any], str]
 
     def may_be(self, record: Record) -> bool:
-        return is_heard(record) and self.mark in bytes(memoryview(record.payload)[:REACH])
+        return self.mark in bytes(memoryview(record.payload)[:REACH]) and is_heard(record)
 
     def following(self, records: list[Record], at: int, place: Any) -> list[str]:
         """The next words of the same place, a text for each record from here that brings nothing else."""

@@ -3,10 +3,11 @@
 Only tool calls have ids. A message has none on the wire, so that messages are counted here.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from onetape import blobs
 from onetape import drafts as d
@@ -19,11 +20,10 @@ SUBAGENTS = frozenset({"Task", "oracle", "finder", "librarian", "look_at", "krak
 _ON_STDIN, _FENCE = "Input received on stdin:\n```\n", "\n```"
 
 
-class Call:
-    def __init__(self, tool: str, args: dict[str, Any]) -> None:
-        self.tool = tool
-        self.args = args
-        self.is_asked = False
+class Call(Struct):
+    tool: str
+    args: dict[str, Any]
+    is_asked: bool = False
 
 
 class Conversation:
@@ -38,47 +38,47 @@ class Conversation:
 
     def assistant(
         self, blocks: Iterable[Any], *, cut_off: bool = False, under: str | None = None, native_id: str | None = None
-    ) -> Iterator[d.Draft]:
+    ) -> list[d.Draft]:
         """`cut_off`: the answer stopped before its end, so that what is text in it has failed."""
+        if native_id is not None and type(native_id) is not str:
+            raise Unparsed("a message's id that is none")
         self._count += 1
         message = self._count
+        told: list[d.Draft] = []
         status: ItemStatus = "failed" if cut_off else "completed"
-        for at, block in enumerate(blocks):
-            match block:
-                case {"type": "text", "text": ""}:
-                    pass
-                case {"type": "text", "text": str() as words}:
-                    yield d.Open((message, at), None, message, under, native_id)
-                    yield d.Close((message, at), words, status)
-                case {"type": "tool_use", "id": str() as id, "name": str() as tool} if not _is_whole(block):
-                    args = block.get("input")
-                    yield self._call(id, tool, args if isinstance(args, dict) else {}, message, under, is_final=False)
-                case {"type": "tool_use", "id": str() as id, "name": str() as tool, "input": {} as args}:
-                    yield self._call(id, tool, args, message, under)
-                case {"type": "thinking", "thinking": str() as words}:
-                    yield d.Open((message, at), "public", message, under, native_id)
-                    yield d.Close((message, at), words, status)
-                case {"type": "redacted_thinking"}:
-                    yield d.Open((message, at), "private", message, under, native_id)
-                    yield d.Close((message, at), "", status)
-                case {"type": "text" | "thinking" | "tool_use" as kind}:
-                    raise Unparsed(f"a {kind} block without the fields it must have")
+        for block in blocks:
+            match block.get("type") if type(block) is dict else None:
+                case "text":
+                    if words := _words(block, "text"):
+                        told.append(d.Spoken(words, None, message, under, native_id, status))
+                case "tool_use":
+                    told.append(self._used(block, message, under))
+                case "thinking":
+                    told.append(d.Spoken(_words(block, "thinking"), "public", message, under, native_id, status))
+                case "redacted_thinking":
+                    told.append(d.Spoken("", "private", message, under, native_id, status))
                 case _:
-                    yield d.Unknown(block)
+                    told.append(d.Unknown(block))
+        return told
 
-    def _call(self, id: str, tool: str, args: dict[str, Any], message: int, under: str | None, *, is_final: bool = True) -> d.Call:
+    def _used(self, block: dict[str, Any], message: int, under: str | None) -> d.Call:
+        id, tool, args = block.get("id"), block.get("name"), block.get("input")
+        is_final = _is_whole(block)
+        if type(id) is not str or type(tool) is not str or (is_final and type(args) is not dict):
+            raise Unparsed("a tool_use block without the fields it must have")
+        args = args if type(args) is dict else {}
         self._calls[id] = Call(tool, args)
         shell = shell_of(tool, args) if tool in SHELLS else None
-        return d.Call(id, tool_name(tool), arguments(args) if is_final else None, message, under, shell=shell)
+        return d.Call(id, tool_name(tool), arguments(args) if is_final else None, message, under, None, shell)
 
     # --- results ------------------------------------------------------------
 
     def tool_of(self, call_id: str | None) -> str:
         return self._calls[call_id].tool if call_id in self._calls else ""
 
-    def result(self, call_id: str, value: Any, *, failed: bool) -> Iterator[d.Draft]:
+    def result(self, call_id: str, value: Any, *, failed: bool) -> list[d.Draft]:
         call = self._calls.pop(call_id, None) or Call("", {})
-        yield from self._told.result(call_id, call.tool, call.args, value, failed=failed)
+        return self._told.result(call_id, call.tool, call.args, value, failed=failed)
 
     def over(self) -> None:
         """The turn is over: no call waits any longer."""
@@ -96,6 +96,14 @@ class Conversation:
             return call_id, None
         # No such call: its message is yet to come, or it is a subagent's and never will.
         return call_id, next((id for id, call in reversed(self._calls.items()) if call.tool in SUBAGENTS), None)
+
+
+def _words(block: dict[str, Any], kind: str) -> str:
+    """A block of words holds them under the name of its kind."""
+    words = block.get(kind)
+    if type(words) is not str:
+        raise Unparsed(f"a {kind} block without the fields it must have")
+    return words
 
 
 def _is_whole(call: dict[str, Any]) -> bool:

@@ -30,6 +30,8 @@ REFUSALS = (
     "Tool execution rejected by user", "Tool rejected by plugin:", "The user rejected this tool call.",
     "This tool call was rejected because nobody could be asked",
 )  # fmt: skip
+# Tools whose result says what is planned.
+PLANS = frozenset({"todo_write", "task_list"})
 UNFINISHED = "Tool status: "
 
 
@@ -40,21 +42,22 @@ class Told:
         self._existing: Recent[str, None] = Recent(4096)
         self._tasks: dict[str, dict[str, str]] = {}
 
-    def result(self, call_id: str, tool: str, args: dict[str, Any], value: Any, *, failed: bool) -> Iterator[d.Draft]:
+    def result(self, call_id: str, tool: str, args: dict[str, Any], value: Any, *, failed: bool) -> list[d.Draft]:
         """`value`: the document, or text; None where the tool returned nothing (28-web)."""
-        if tool in FENCED and isinstance(value, str):
-            value = patches.unfenced(value)
-        refused = isinstance(value, str) and _refused(value)
-        failed = failed or refused or (isinstance(value, str) and value.startswith(UNFINISHED)) or _went_wrong(value)
-        parts: list[ContentPart] = []
-        for kept in () if failed else self._shown(tool, args, value):
-            if isinstance(kept, d.Blob):
-                yield kept
-            else:
-                parts.append(kept)
-        yield d.Result(call_id, text_of(value), failed, refused, tuple(parts), _run(tool, value))
+        refused = False
+        if type(value) is str:
+            value = patches.unfenced(value) if tool in FENCED else value
+            refused = _refused(value)
+            failed = failed or refused or value.startswith(UNFINISHED)
+        elif type(value) is dict:
+            failed = failed or _went_wrong(value)
+        shown = [] if failed else self._shown(tool, args, value)
+        parts = tuple([kept for kept in shown if not isinstance(kept, d.Blob)])
+        told: list[d.Draft] = [kept for kept in shown if isinstance(kept, d.Blob)]
+        told.append(d.Result(call_id, text_of(value), failed, refused, parts, _run(tool, value)))
         if not failed and (plan := self._plan(tool, args, value)) is not None:
-            yield d.Note("plan", json=plan)
+            told.append(d.Note("plan", json=plan))
+        return told
 
     # --- files and images ---------------------------------------------------
 
@@ -99,6 +102,8 @@ class Told:
 
     def _plan(self, tool: str, args: dict[str, Any], value: Any) -> list[dict[str, str]] | None:
         """The whole list after this result; None if it has nothing to do with it."""
+        if tool not in PLANS:
+            return None
         match tool, value:
             case "todo_write", _ if isinstance(args.get("todos"), list):
                 return [_entry(todo) for todo in args["todos"] if isinstance(todo, dict)]
@@ -175,29 +180,25 @@ def _refused(text: str) -> bool:
     return text.removeprefix("Plugin error: ").startswith(REFUSALS)
 
 
-def _went_wrong(value: Any) -> bool:
-    match value:
-        case {"exitCode": int() as code}:
-            return code != 0  # `is_error` is false then (04-shell-fail)
-        case {"error": str()}:
-            return True  # task_list tells its failures so
-        case _:
-            return False
+def _went_wrong(document: dict[str, Any]) -> bool:
+    code = document.get("exitCode")
+    if isinstance(code, int):
+        return code != 0  # `is_error` is false then (04-shell-fail)
+    return type(document.get("error")) is str  # task_list tells its failures so
 
 
 def _run(tool: str, value: Any) -> d.Shell | None:
     """How a command ended; what it was, its call said."""
-    match value:
-        case {"output": str() as output} if tool in SHELLS:  # stderr is in it
-            code = value.get("exitCode")
-            return d.Shell(exit_code=code if type(code) is int else None, stdout=output)
-        case _:
-            return None
+    if tool not in SHELLS or type(value) is not dict or type(output := value.get("output")) is not str:
+        return None
+    code = value.get("exitCode")
+    return d.Shell(exit_code=code if type(code) is int else None, stdout=output)  # stderr is in it
 
 
 def shell_of(tool: str, args: dict[str, Any]) -> d.Shell:
-    command, cwd = (args.get(name) for name in SHELLS[tool])
-    return d.Shell(command if isinstance(command, str) else None, cwd if isinstance(cwd, str) else None)
+    as_command, as_directory = SHELLS[tool]
+    command, cwd = args.get(as_command), args.get(as_directory)
+    return d.Shell(command if type(command) is str else None, cwd if type(cwd) is str else None)
 
 
 def _image(data: str, mime: Any) -> Iterator[ContentPart | d.Blob]:

@@ -76,17 +76,26 @@ class StreamJson(Translator):
     def _read(self, native: Any) -> Outputs:
         if (told := native.get("session_id")) != self._native_id and isinstance(told, str) and told:
             self._native_id = told
-            yield d.NativeSession(told)
+            return [d.NativeSession(told), *self._told(native)]
+        return self._told(native)
+
+    def _told(self, native: dict[str, Any]) -> Outputs:
+        kind = native.get("type")
+        if kind == "assistant" or kind == "user":  # nearly every line: not by patterns, which take longer than all the rest
+            message: Any = native.get("message")
+            blocks = message.get("content") if type(message) is dict else None
+            if type(blocks) is list:
+                under = _parent(native)
+                return self._assistant(blocks, message, under) if kind == "assistant" else self._user(blocks, under)
+        return self._told_rarely(native)
+
+    def _told_rarely(self, native: dict[str, Any]) -> Outputs:
         match native.get("type"), native:
-            case "assistant", {"message": {"content": [*blocks]} as message}:
-                yield from self._assistant(blocks, message, _parent(native))
-            case "user", {"message": {"content": [*blocks]}}:
-                yield from self._user(blocks, _parent(native))
             case "system", {"subtype": "init"}:
                 yield d.Announce(_identity(native))
             case "result", {"is_error": False}:
                 # Mostly it is already, by its last message.
-                yield from self._ended("interrupted" if self._was_passed_over(native) else "completed")
+                yield self._ended("interrupted" if self._was_passed_over(native) else "completed")
             case "result", {"is_error": True, "error": str() as error}:
                 yield from self._failed(error)
             case _, {"channel": "delegate", "id": str() as id}:
@@ -100,45 +109,44 @@ class StreamJson(Translator):
             case _:
                 yield d.Unknown(native)
 
-    def _assistant(self, blocks: list[Any], message: dict[str, Any], under: str | None) -> Iterator[d.Draft]:
+    def _assistant(self, blocks: list[Any], message: dict[str, Any], under: str | None) -> list[d.Draft]:
         if message == self._last:
-            return  # January may print a long message twice, where its reader is slow (its emitter waits, and is entered again)
+            return []  # January may print a long message twice, where its reader is slow (its emitter waits, and is entered again)
         self._last = message
         stop = message.get("stop_reason")
         self._is_cut_off = stop is None
         self._answers += under is None
         self._meter.add(message.get("usage"), message.get("model"))
-        yield from self._conversation.assistant(blocks, cut_off=stop is None, under=under, native_id=message.get("id"))
-        if under is None and stop not in (None, "tool_use"):
-            yield from self._ended("completed")
+        told = self._conversation.assistant(blocks, cut_off=stop is None, under=under, native_id=message.get("id"))
+        if under is None and stop is not None and stop != "tool_use":
+            told.append(self._ended("completed"))
+        return told
 
-    def _user(self, blocks: list[Any], under: str | None) -> Iterator[d.Draft]:
+    def _user(self, blocks: list[Any], under: str | None) -> list[d.Draft]:
         self._is_cut_off, self._last = False, None
-        results = [block for block in blocks if isinstance(block, dict) and block.get("type") == "tool_result"]
+        results = [block for block in blocks if type(block) is dict and block.get("type") == "tool_result"]
+        told: list[d.Draft] = []
         for block in results:
-            yield from self._result(block)
+            told += self._result(block)
         if len(results) < len(blocks) or not blocks:
             parts, kept = user_parts(block for block in blocks if block not in results)
-            yield from kept
-            yield d.Heard(parts, under=under)
+            told += [*kept, d.Heard(parts, under=under)]
+        return told
 
-    def _result(self, block: dict[str, Any]) -> Iterator[d.Draft]:
-        match block:
-            case {"tool_use_id": str() as id}:
-                # A tool that returned nothing has no content (28-web).
-                content = block.get("content")
-                value = document(self._conversation.tool_of(id), content) if isinstance(content, str) else content
-                yield from self._conversation.result(id, value, failed=bool(block.get("is_error")))
-            case _:
-                raise Unparsed("a tool_result block without the fields it must have")
+    def _result(self, block: dict[str, Any]) -> list[d.Draft]:
+        id, content = block.get("tool_use_id"), block.get("content")  # a tool that returned nothing has no content (28-web)
+        if type(id) is not str:
+            raise Unparsed("a tool_result block without the fields it must have")
+        value = document(self._conversation.tool_of(id), content) if type(content) is str else content
+        return self._conversation.result(id, value, failed=bool(block.get("is_error")))
 
     def _failed(self, error: str) -> Iterator[d.Draft]:
         if error == CANCELLED:
-            yield from self._ended("interrupted")
+            yield self._ended("interrupted")
             return
         error = error or "the run failed"
         yield d.Failure(error)  # also where no turn was opened: a line on stdin that it could not read (29c)
-        yield from self._ended("failed", error)
+        yield self._ended("failed", error)
 
     def _was_passed_over(self, result: dict[str, Any]) -> bool:
         """Whether it is the result of the turns before: stopped at the very start of a turn, Amp knows nothing of it yet (January).
@@ -147,11 +155,11 @@ class StreamJson(Translator):
         counted = result.get("num_turns")
         return self._answers == self._answers_before and isinstance(counted, int) and counted <= self._answers
 
-    def _ended(self, status: Any, error: str | None = None) -> Iterator[d.Draft]:
+    def _ended(self, status: Any, error: str | None = None) -> d.EndTurn:
         self._is_cut_off = False
         self._answers_before = self._answers
         self._conversation.over()
-        yield d.EndTurn(status, self._meter.take(), error)
+        return d.EndTurn(status, self._meter.take(), error)
 
     def _fallback(self, native: dict[str, Any]) -> Iterator[d.Draft]:
         """Lines that no build prints: a stand-in schema that others wrote for Amp, whose recordings may exist."""
@@ -167,7 +175,7 @@ class StreamJson(Translator):
             case {"type": "error", "error": str() as error}:
                 yield from self._failed(error)
             case {"type": "done"}:
-                yield from self._ended("completed")
+                yield self._ended("completed")
             case _:
                 raise Unparsed(f"{native['type']} without the fields it must have")
 
@@ -251,11 +259,10 @@ class StreamJson(Translator):
 
 def _parent(native: dict[str, Any]) -> str | None:
     """The call whose subagent speaks."""
-    match native.get("parent_tool_use_id"):
-        case str() | None as call:
-            return call
-        case _:
-            raise Unparsed("a parent_tool_use_id that is no id")
+    call = native.get("parent_tool_use_id")
+    if call is not None and type(call) is not str:
+        raise Unparsed("a parent_tool_use_id that is no id")
+    return call
 
 
 def _identity(init: dict[str, Any]) -> dict[str, Any]:

@@ -21,14 +21,20 @@ class Meter:
     def add(self, told: Any, model: Any = None) -> None:
         if not isinstance(told, dict):
             return
+        sums = self._sum
         for native, count in told.items():
-            ours = _COUNTS.get(native)
-            if ours is not None and isinstance(count, int):
-                self._sum[ours] = self._sum.get(ours, 0) + count
+            if native in _COUNTS and isinstance(count, int):
+                ours = _COUNTS[native]
+                sums[ours] = sums[ours] + count if ours in sums else count
         model = told.get("model") or model
         self._model = model if isinstance(model, str) else self._model
 
     def take(self) -> Usage | None:
         """The usage since it was last taken; None if none was told."""
         told, self._sum = self._sum, {}
-        return Usage(**told, model=self._model) if told else None
+        if not told:
+            return None
+        count = told.get
+        return Usage(
+            count("input_tokens"), count("output_tokens"), None, count("cache_read_tokens"), count("cache_write_tokens"), None, self._model
+        )
