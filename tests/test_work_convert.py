@@ -1,8 +1,11 @@
 """How much is done for a native line, counted and not timed: decodes, and encodes of a call's arguments. And that what is decoded
 together says the same as what is decoded line by line, whatever lies between."""
 
+import json
 import sys
 from collections.abc import Iterator
+from functools import reduce
+from operator import getitem
 from pathlib import Path
 from typing import Any
 
@@ -122,6 +125,36 @@ def test_what_lies_between_words_is_told_as_it_would_be_alone(agent: str, native
     quick = [list(map(to_json, transcribe(some, agent))) for some in spoilt]
     monkeypatch.setattr(main(agent), "hot", None)
     assert [list(map(to_json, transcribe(some, agent))) for some in spoilt] == quick
+
+
+def fields(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    for name, inner in value.items() if isinstance(value, dict) else ():
+        yield *path, name
+        yield from fields(inner, (*path, name))
+
+
+def changed(line: bytes) -> Iterator[bytes]:
+    """The line without one of its fields, or with another thing in it."""
+    for path in fields(json.loads(line)):
+        for thing in (None, 0, -1, 1.5, True, "x", [], {}, ...):
+            whole = json.loads(line)
+            parent = reduce(getitem, path[:-1], whole)
+            if thing is ...:
+                del parent[path[-1]]
+            else:
+                parent[path[-1]] = thing
+            yield json.dumps(whole).encode()
+
+
+@pytest.mark.parametrize("agent", STREAMING)
+def test_words_of_another_shape_are_told_as_they_would_be_alone(agent: str, native: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing passes for the next words that the translator would not read as such."""
+    records = words(agent, native)[: 4 * FEW]
+    at = 2 * FEW
+    tapes = [[*records[:at], Record(1.0, "recv", Raw(line)), *records[at:]] for line in changed(bytes(records[at].payload))]
+    quick = [list(map(to_json, transcribe(tape, agent))) for tape in tapes]
+    monkeypatch.setattr(main(agent), "hot", None)
+    assert [list(map(to_json, transcribe(tape, agent))) for tape in tapes] == quick
 
 
 @pytest.mark.parametrize("agent", STREAMING)

@@ -18,6 +18,9 @@ from onetape.schema import ContentPart, ItemKind, ItemRole
 # through thousands of others, which no agent does; the bound keeps memory constant.
 REMEMBERED = 20_000
 
+JOINED = 512
+"""So many pieces of an open item become one: each is joined once, however long the item grows."""
+
 
 class OpenItem(Struct):
     """An item between its start and its completion."""
@@ -30,8 +33,17 @@ class OpenItem(Struct):
     first: ContentPart
     under: str | None
     chunks: list[str] = []
+    """What it holds so far, joined: a string for each piece would take ten times the room of its words."""
+    joined: int = 0
+    """How many of the chunks were pieces once."""
     followed: bool = False
     """It lasts until told: neither the end of its turn nor a retry completes it (status items)."""
+
+    def add(self, texts: list[str]) -> None:
+        self.chunks += texts
+        if len(self.chunks) - self.joined >= JOINED:
+            self.chunks[self.joined :] = ["".join(self.chunks[self.joined :])]
+            self.joined += 1
 
     def streamed(self) -> list[ContentPart]:
         """What the item holds if nobody says more."""

@@ -83,7 +83,7 @@ class Recorder:
 
     def words(self, causes: list[Record], item: OpenItem, texts: list[str]) -> list[Event]:
         """The short way for the next words of an open message, one record each: the same events as `record` would make."""
-        item.chunks += texts
+        item.add(texts)
         if self.blobs:
             self.blobs.clear()
         first, self._sequence = self._sequence + 1, self._sequence + len(texts)
@@ -338,7 +338,7 @@ class Recorder:
         self._emit(ItemCompleted, ItemData(Item(item_id, native_id, parent_id, "message", "assistant", [whole], draft.status)))
 
     def _delta(self, item: OpenItem, text: str, *, ours: bool = False) -> None:
-        item.chunks.append(text)
+        item.add([text])
         self._emit(ItemDelta, DeltaData(item.item_id, item.native_id, text), ours=ours)
 
     # --- tools --------------------------------------------------------------

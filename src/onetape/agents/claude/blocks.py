@@ -6,7 +6,7 @@ and does not say its index; without, the line is all there is. Several lines
 share one message id. Streams are kept apart by the subagent they belong to.
 """
 
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import Struct
 
@@ -22,18 +22,22 @@ _VISIBILITY: dict[str, Visibility] = {"thinking": "public", "redacted_thinking":
 _WORDS = {"text_delta": "text", "thinking_delta": "thinking"}
 
 
-class TextDelta(Struct, tag="text_delta", frozen=True, gc=False):
+# The type is a field of each and no tag: a line that names none is not of this shape.
+class TextDelta(Struct, frozen=True, gc=False):
+    type: Literal["text_delta"]
     text: str
 
 
-class NextWords(Struct, tag="content_block_delta", frozen=True, gc=False):
+class NextWords(Struct, frozen=True, gc=False):
+    type: Literal["content_block_delta"]
     index: int
     delta: TextDelta
 
 
-class HotDelta(Struct, tag="stream_event", frozen=True, gc=False):
+class HotDelta(Struct, frozen=True, gc=False):
     """What matters of a line that brings an answer's next words."""
 
+    type: Literal["stream_event"]
     event: NextWords
     session_id: str
     parent_tool_use_id: str | None = None

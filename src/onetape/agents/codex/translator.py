@@ -10,7 +10,7 @@ its response: threads are found by their shape.
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
@@ -42,9 +42,10 @@ class DeltaParams(Struct, frozen=True, gc=False):
     delta: str
 
 
-class HotDelta(Struct, tag_field="method", tag="item/agentMessage/delta", frozen=True, gc=False):
+class HotDelta(Struct, frozen=True, gc=False):
     """What matters of a line that brings an answer's next words."""
 
+    method: Literal["item/agentMessage/delta"]
     params: DeltaParams
 
 
@@ -53,7 +54,7 @@ class AppServer(Translator):
     dialect = "app-server"
     steers = True
     stderr_is_chatter = True  # its log, where every refused tool is an ERROR
-    hot = hot(b'"item/agentMessage/delta"', HotDelta, place="params.itemId params.threadId", words="params.delta")
+    hot = hot(b'"item/agentMessage/delta"', HotDelta, place="params.itemId params.turnId params.threadId", words="params.delta")
 
     def __init__(self, head: Head) -> None:
         super().__init__(head)

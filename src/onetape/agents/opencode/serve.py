@@ -31,7 +31,7 @@ REFUSED = ("Agent not found: ", "Command not found: ", "Model not found: ")
 class Serve(Translator):
     title = "OpenCode"
     dialect = "serve"
-    hot = hot(b'"message.part.delta"', wire.Delta, place="properties.partID", words="properties.delta")
+    hot = hot(b'"message.part.delta"', wire.Delta, place="properties.partID properties.sessionID", words="properties.delta")
 
     def __init__(self, head: Head) -> None:
         super().__init__(head)
@@ -71,9 +71,10 @@ class Serve(Translator):
             yield from self._talk.adopt(self.head.resume)
 
     def glance(self, message: Any) -> d.Add | None:
-        if self._talk.waiting:
+        talk, told = self._talk, message.properties
+        if talk.waiting or not (told.sessionID == talk.root or talk.owns(told.sessionID)):
             return None
-        return self._talk.streams.add(message.properties.partID, message.properties.delta)
+        return talk.streams.add(told.partID, told.delta)
 
     def _read(self, native: Native) -> Outputs:
         # Every line comes through here, so this is no generator around what the event's own reader gives.

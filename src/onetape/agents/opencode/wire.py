@@ -75,6 +75,8 @@ def is_silent(kind: str) -> bool:
 
 
 class Words(Struct):
+    sessionID: str
+    messageID: str
     partID: str
     field: Literal["text"]
     delta: str

@@ -7,7 +7,7 @@ empty block of anthropic's, 01b; encrypted thinking) has nothing to show before 
 """
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import Struct
 
@@ -25,14 +25,17 @@ CUT = frozenset({"error", "aborted"})
 REDACTED = "[Reasoning redacted]"
 
 
-class TextDelta(Struct, tag="text_delta", frozen=True, gc=False):
+# The type is a field of each and no tag: a line that names none is not of this shape.
+class TextDelta(Struct, frozen=True, gc=False):
+    type: Literal["text_delta"]
     contentIndex: int
     delta: str
 
 
-class HotDelta(Struct, tag="message_update", frozen=True, gc=False):
+class HotDelta(Struct, frozen=True, gc=False):
     """What matters of a line that brings an answer's next words."""
 
+    type: Literal["message_update"]
     assistantMessageEvent: TextDelta
 
 
