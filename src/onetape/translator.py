@@ -39,7 +39,7 @@ Native: TypeAlias = Any
 MALFORMED = (Unparsed, KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError)
 
 # How far into a line the mark of a hot one is looked for; where it stands later, the line takes the ordinary way.
-REACH = 200
+REACH = 400
 # Hot lines that are decoded one by one before the next are taken together, and how many that are.
 FEW, TOGETHER = 8, 64
 

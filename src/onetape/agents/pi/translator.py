@@ -46,7 +46,7 @@ _REPLACE_SESSION = frozenset({"new_session", "switch_session", "fork", "clone"})
 class Rpc(Conversation):
     dialect = "rpc"
     steers = True
-    hot = hot(b'"message_update"', HotDelta, place="assistantMessageEvent.contentIndex", words="assistantMessageEvent.delta")
+    hot = hot(b'"text_delta"', HotDelta, place="assistantMessageEvent.contentIndex", words="assistantMessageEvent.delta")
 
     def __init__(self, head: Head) -> None:
         super().__init__(head)
