@@ -9,7 +9,7 @@ It streams: nothing here grows with the length of the tape.
 
 import hashlib
 from collections.abc import Iterable, Iterator
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Any
 
 import msgspec
@@ -125,9 +125,11 @@ class Transcriber:
         yield self.finish()
 
     def _ordinary(self, records: list[Record]) -> list[dict[str, Any]]:
-        """What these lines say, if each is an object that the agent said and none may take the short way; else nothing."""
-        hot = self.translator.hot
-        if (hot is not None and any(map(hot.may_be, records))) or not all(map(tape.is_heard, records)):
+        """What these lines say, if each is an object that the agent said; nothing where several that follow each other may take the
+        short way, which one alone would not shorten."""
+        if not all(map(tape.is_heard, records)):
+            return []
+        if (hot := self.translator.hot) is not None and (True, True) in pairwise(map(hot.may_be, records)):
             return []
         try:
             natives = [tape.quick(record.payload) for record in records]
