@@ -168,7 +168,7 @@ def stamp_of(*paths: Path) -> str:
     return " ".join(told)
 
 
-CHUNK = 1 << 16
+CHUNK = 1 << 18
 
 
 def lines_of(path: Path, end: int) -> Iterator[bytes]:

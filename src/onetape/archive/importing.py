@@ -45,6 +45,8 @@ class Reading(Struct, frozen=True):
     native_session_id: str | None
     ran_here: tuple[str, float] | None = None
     """The session that ran here, and how far into this history: until then it is silent here, and told by that one."""
+    begun: list[Iterator[Record]] = []
+    """The reading by which it was recognised: whoever reads it first goes on with that one."""
 
     @property
     def session_id(self) -> str:
@@ -52,7 +54,7 @@ class Reading(Struct, frozen=True):
 
     def records(self) -> Iterator[Record]:
         """From the beginning, each time. The file may have grown meanwhile."""
-        told: Iterator[Record] = islice(_read(self.found), 1, None)
+        told: Iterator[Record] = islice(self.begun.pop() if self.begun else _read(self.found), 1, None)
         if self.ran_here is not None:
             live, until = self.ran_here
             told = (replace(one, note=f"ran here as {live}") if one.t <= until and not one.silent else one for one in told)
@@ -118,13 +120,14 @@ def _read(found: Found) -> Iterator[Record]:
 
 
 def _opened(found: Found) -> Reading:
-    leading = list(islice(_read(found), LOOKED_AT))
+    records = _read(found)
+    leading = list(islice(records, LOOKED_AT))
     if not leading:
         raise Refused(f"{found.path} holds nothing")
     head = head_of(leading[0])
     native = _native_id(found, head, leading)
     session_id = head.session_id or "sess_" + tape.hash_of((native or str(found.path)).encode())[:16]
-    return Reading(found, replace(head, session_id=session_id), native)
+    return Reading(found, replace(head, session_id=session_id), native, begun=[chain(leading, records)])
 
 
 def _native_id(found: Found, head: Head, leading: list[Record]) -> str | None:

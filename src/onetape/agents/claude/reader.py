@@ -113,8 +113,9 @@ def _learn(told: dict[str, Any], native: Any) -> None:
     for name in ("version", "cwd", "timestamp", "sessionId", "permissionMode"):
         if name not in told and isinstance(native.get(name), str):
             told[name] = native[name]
-    if "uuid" in native and _time(native) is not None:
-        told["timestamp"] = min(told["timestamp"], native["timestamp"])  # a fork's file begins with the queue of its own prompt
+    time = native.get("timestamp")
+    if "uuid" in native and isinstance(time, str) and time < told["timestamp"] and _time(native) is not None:
+        told["timestamp"] = time  # a fork's file begins with the queue of its own prompt
     match native:
         case {"type": "assistant", "message": {"model": str(model)}} if model != "<synthetic>":
             told.setdefault("model", model)
