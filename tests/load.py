@@ -23,8 +23,8 @@ WORDS_A_SECOND = 20
 AT_ONCE = 8
 """Sessions that are made at the same time."""
 EVERY_SECONDS = 10.0
-WARM_UP = 3
-"""Looks at the memory that do not count: what the first readers and sessions bring in belongs to nobody."""
+WARM_UP = 12
+"""Looks at the memory that do not count: until then the newest frames that are kept for each session's readers reach their bound."""
 MOST_GROWTH = 30e6
 
 
