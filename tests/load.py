@@ -38,6 +38,8 @@ class Load:
             name = self._names[number % sessions]
             self.readers[name].append(Reader(self._daemon, f"/v1/sessions/{name}/events/sse", keeps=False))
         self.memory: list[int] = []
+        """While all sessions stream; at the end whole answers are told and indexed at once, which is another matter."""
+        self._are_streaming = True
         self.events = 0
 
     async def run(self, message: str) -> None:
@@ -72,15 +74,18 @@ class Load:
             for name in self._names:
                 answer = await http.post(f"/v1/sessions/{name}/messages", json={"message": message})
                 assert answer.status_code == 204, answer.text
-            while any(told["status"] != "idle" for told in (await http.get("/v1/sessions")).json()["sessions"]):
+            while (running := [told["status"] != "idle" for told in (await http.get("/v1/sessions")).json()["sessions"]]) and any(running):
+                self._are_streaming = all(running)
                 await asyncio.sleep(0.2)
 
     async def _watch(self) -> None:
         began = time.monotonic()
         while True:
-            self.memory.append(_resident(self._daemon.pid))
+            memory = _resident(self._daemon.pid)
+            if self._are_streaming:
+                self.memory.append(memory)
             frames = sum(reader.last for readers in self.readers.values() for reader in readers)
-            print(f"{time.monotonic() - began:5.0f} s: {self.memory[-1] / 1e6:.0f} MB, {frames:,} frames read", flush=True)
+            print(f"{time.monotonic() - began:5.0f} s: {memory / 1e6:.0f} MB, {frames:,} frames read", flush=True)
             await asyncio.sleep(EVERY_SECONDS)
 
     async def _check(self) -> None:
