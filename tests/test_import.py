@@ -326,6 +326,7 @@ def test_imports_at_the_same_time_take_turns(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr("onetape.archive.importing.bring_in", brought)
     failed: list[tuple[Path, str]] = []
     assert importing._brought(Memory(), None, failed) == "done" and failed == []
+    assert (tmp_path / "import.lock").stat().st_mode & 0o777 == 0o600, "as all that we make there"
 
 
 def test_a_damaged_history_is_told_and_stops_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

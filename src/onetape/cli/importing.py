@@ -94,10 +94,14 @@ def _brought(store: Any, found: Any, failed: list[tuple[Path, str]]) -> Any:
 def _its_turn() -> Iterator[None]:
     """Another import, one that watches, may be at the same session: they take turns, and the second finds it done."""
     import fcntl
+    import os
 
-    with (paths.data_dir() / "import.lock").open("a") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+    lock = os.open(paths.data_dir() / "import.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
         yield
+    finally:
+        os.close(lock)
 
 
 def _complain(path: Path, why: str) -> None:
