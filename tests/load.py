@@ -74,7 +74,7 @@ class Load:
             for name in self._names:
                 answer = await http.post(f"/v1/sessions/{name}/messages", json={"message": message})
                 assert answer.status_code == 204, answer.text
-            while (running := [told["status"] != "idle" for told in (await http.get("/v1/sessions")).json()["sessions"]]) and any(running):
+            while any(running := [told["status"] != "idle" for told in (await http.get("/v1/sessions")).json()["sessions"]]):
                 self._are_streaming = all(running)
                 await asyncio.sleep(0.2)
 

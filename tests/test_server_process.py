@@ -15,7 +15,7 @@ import pytest
 from onetape.cli.main import app
 from onetape.cli.server import origin
 from onetape.errors import Conflict, Refused
-from onetape.server import logs, running
+from onetape.server import logs, running, serving
 from patience import PATIENCE
 
 
@@ -85,6 +85,11 @@ def test_a_life(process: Process, tmp_path: Path) -> None:
     assert "path=/v1/sessions/a/messages status=204" in log
     assert "secret" not in log and token not in log
     assert running.find(tmp_path) is None and running.token(tmp_path) == token
+
+
+def test_all_that_its_end_waits_for_is_over_within_five_seconds() -> None:
+    """As is promised of SIGTERM, whatever agents and readers do then."""
+    assert serving.STOP_SECONDS + serving.LAST_WORDS_SECONDS < 5
 
 
 def test_control_c_ends_it_cleanly(process: Process) -> None:

@@ -158,6 +158,13 @@ def test_a_hundred_thousand_events_open_with_three_requests(visit: Visit, watche
     expect(page.get_by_text("Session completed")).to_be_in_viewport()
 
 
+def test_a_height_is_what_it_was_just_set_to(visit: Visit) -> None:
+    """Also where motion is reduced, as in all these tests: a list that measures itself just after a change must not see the old one."""
+    page = opened(visit(f"/sessions/{LONG}"))
+    now = "list => { list.style.height = '54321px'; return list.getBoundingClientRect().height }"
+    assert page.locator(".transcript .all").evaluate(now) == 54321
+
+
 def test_scrolling_back_through_windows_keeps_its_place(visit: Visit) -> None:
     page = opened(visit(f"/sessions/{LONG}?at=50000"))
     lead = page.locator(".transcript .lead")
