@@ -517,18 +517,7 @@ class Recorder:
 
     def _emit_item(self, kind: type[Any], item: OpenItem, content: list[ContentPart], status: ItemStatus, *, ours: bool = False) -> None:
         told = Item(item.item_id, item.native_id, item.parent_id, item.kind, item.role, content, status)
-        if self._announced is None or self._has_ended:
-            self._emit(kind, ItemData(told), ours)
-            return
-        # What `_emit` would do, written out: nearly all that is told are items.
-        self._sequence = sequence = self._sequence + 1
-        synthetic = ours or not self._is_native
-        self._events.append(
-            kind(
-                f"{self._event_prefix}{sequence}", sequence, self._clock.text, self._session_id, self._native_session_id,
-                synthetic, "daemon" if synthetic else "agent", ItemData(told), self._raw,
-            )
-        )  # fmt: skip
+        self._emit(kind, ItemData(told), ours)
 
     # --- closing ------------------------------------------------------------
 
