@@ -14,7 +14,7 @@ from typing import Any
 import fed
 from measure import Figure, Section, quotients, rate, show
 from native import claude
-from onetape.stores import sqlite
+from onetape.stores import sqlite, tables
 from onetape.stores.migrations import migrate
 
 TIMES = 9
@@ -51,7 +51,7 @@ def _rows(chunks: list[bytes]) -> list[Rows]:
 def _noting() -> Iterator[list[Rows]]:
     """Notes whatever is put into tables; each batch begins with its tape. The index of words is filled from their table."""
     batches: list[Rows] = [[]]
-    put = sqlite._put
+    put = tables.put
 
     def noting(connection: sqlite3.Connection, table: str, rows: list[tuple[Any, ...]]) -> None:
         if table.startswith("tape"):
@@ -61,11 +61,11 @@ def _noting() -> Iterator[list[Rows]]:
             batches[-1].append(("search (rowid, words)", [(place, words) for place, *_, words in rows]))
         put(connection, table, rows)
 
-    sqlite._put = noting
+    tables.put = noting
     try:
         yield batches
     finally:
-        sqlite._put = put
+        tables.put = put
 
 
 def _plain(value: Any) -> Any:

@@ -19,8 +19,9 @@ from onetape.server.sse import Streams
 from onetape.session import Session
 from onetape.sessions import Sessions
 from onetape.stores.memory import Memory
-from onetape.stores.sqlite import TOGETHER, Sqlite
+from onetape.stores.sqlite import Sqlite
 from onetape.stores.store import PAGE, Batch, SessionRow, Sought, Stored
+from onetape.stores.tables import TOGETHER
 from onetape.tail import Tail
 from test_sessions import mock, turn
 from test_stores import batch, row

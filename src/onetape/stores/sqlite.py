@@ -8,21 +8,20 @@ transaction that uses them.
 import os
 import sqlite3
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from functools import cache
-from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
 import msgspec
 from msgspec import Raw
 
-from onetape.errors import Exists, Missing, StoreFailed
+from onetape.errors import StoreFailed
 from onetape.ledger import Bill
-from onetape.projection import Passage, Rows, Turn
+from onetape.projection import Passage, Turn
 from onetape.schema import Usage
 from onetape.spacing import GAP, spaced
+from onetape.stores import tables
 from onetape.stores.migrations import migrate
 from onetape.stores.store import (
     BEGINS,
@@ -39,15 +38,12 @@ from onetape.stores.store import (
     bounded,
     with_raw,
 )
+from onetape.stores.tables import SHIFT, decode_ask, decode_row
 from onetape.stores.writer import Writer
 from onetape.summary import Ask
 from onetape.tape import Record
 
-SHIFT = 32
-"""A place is a session's number and, in the lower 32 bits, the record's or event's own."""
 TAPE_PAGE = 256
-TOGETHER = 512
-"""How many rows one statement takes at most."""
 
 
 class _Summary(msgspec.Struct):
@@ -61,10 +57,8 @@ class _Place(msgspec.Struct):
 
 
 _encode = msgspec.json.Encoder().encode
-_decode_row = msgspec.json.Decoder(SessionRow).decode
 _decode_place = msgspec.json.Decoder(_Place).decode
 _decode_usage = msgspec.json.Decoder(Usage).decode
-_decode_ask = msgspec.json.Decoder(Ask).decode
 
 _SETTINGS = (
     "PRAGMA journal_mode = WAL",
@@ -111,22 +105,22 @@ class Sqlite:
     # --- writing ------------------------------------------------------------
 
     def create(self, row: SessionRow) -> None:
-        self._writer.submit(lambda connection: _create(connection, row)).result()
+        self._writer.submit(lambda connection: tables.create(connection, row)).result()
 
     def append(self, batch: Batch) -> "Future[None]":
         # Encoded now: the row goes on changing while the batch waits for its turn.
-        row = None if batch.row is None else _columns(batch.row)
-        return self._writer.submit(lambda connection: _append(connection, batch, row))
+        row = None if batch.row is None else tables.columns(batch.row)
+        return self._writer.submit(lambda connection: tables.append(connection, batch, row))
 
     def change(self, session_id: str, edit: Callable[[SessionRow], None]) -> SessionRow:
-        changed: SessionRow = self._writer.submit(lambda connection: _change(connection, session_id, edit)).result()
+        changed: SessionRow = self._writer.submit(lambda connection: tables.change(connection, session_id, edit)).result()
         return changed
 
     def supersede(self, session_id: str, draft_id: str) -> None:
-        self._writer.submit(lambda connection: _supersede(connection, session_id, draft_id)).result()
+        self._writer.submit(lambda connection: tables.supersede(connection, session_id, draft_id)).result()
 
     def delete(self, session_id: str) -> None:
-        self._writer.submit(lambda connection: _delete(connection, session_id)).result()
+        self._writer.submit(lambda connection: tables.delete(connection, session_id)).result()
 
     def keep_source(self, source: Source) -> None:
         columns = source.path, source.stamp, source.session_id, source.outcome
@@ -136,7 +130,7 @@ class Sqlite:
 
     def session(self, session_id: str) -> SessionRow | None:
         found = self._reader.execute("SELECT row FROM sessions WHERE session_id = ?", (session_id,)).fetchone()
-        return _decode_row(found[0]) if found else None
+        return decode_row(found[0]) if found else None
 
     def sessions(
         self, *, agent: str | None = None, q: str | None = None, limit: int | None = None, before: str | None = None
@@ -151,15 +145,15 @@ class Sqlite:
         where = " AND ".join(test for test, _ in wanted)
         query = f"SELECT row FROM sessions WHERE {where} ORDER BY created_at DESC, number DESC LIMIT ?"
         found = self._reader.execute(query, (*(value for _, value in wanted), -1 if limit is None else limit))
-        return [_decode_row(row) for (row,) in found]
+        return [decode_row(row) for (row,) in found]
 
     def owned(self) -> list[SessionRow]:
         found = self._reader.execute("SELECT row FROM sessions WHERE owner IS NOT NULL AND NOT ended ORDER BY number")
-        return [_decode_row(row) for (row,) in found]
+        return [decode_row(row) for (row,) in found]
 
     def by_native_id(self, agent: str, native_session_id: str) -> list[SessionRow]:
         query = "SELECT row FROM sessions WHERE native_session_id = ? AND agent = ? ORDER BY created_at, number"
-        return [_decode_row(row) for (row,) in self._reader.execute(query, (native_session_id, agent))]
+        return [decode_row(row) for (row,) in self._reader.execute(query, (native_session_id, agent))]
 
     def page(self, session_id: str, after: int, limit: int, raw: bool = False) -> list[Stored]:
         number = self._number(session_id)
@@ -206,7 +200,7 @@ class Sqlite:
         return logged
 
     def position(self) -> int:
-        return _position(self._reader)
+        return tables.position(self._reader)
 
     def written(self, after: int) -> set[str]:
         query = "SELECT DISTINCT s.session_id FROM log l JOIN sessions s ON s.number = l.session WHERE l.position > ?"
@@ -218,13 +212,13 @@ class Sqlite:
             " WHERE a.status = 'requested' AND NOT s.ended AND json_extract(CAST(s.row AS TEXT), '$.origin') = 'live'"
             " ORDER BY s.created_at, s.number"
         )
-        found = [Pending(session_id, agent, _decode_ask(ask)) for session_id, agent, ask in self._reader.execute(query)]
+        found = [Pending(session_id, agent, decode_ask(ask)) for session_id, agent, ask in self._reader.execute(query)]
         return sorted(found, key=lambda pending: pending.ask.requested_at)
 
     def ask(self, session_id: str, ask_id: str) -> Ask | None:
         query = "SELECT a.ask FROM asks a JOIN sessions s ON s.number = a.session WHERE s.session_id = ? AND a.ask_id = ?"
         found = self._reader.execute(query, (session_id, ask_id)).fetchone()
-        return _decode_ask(found[0]) if found else None
+        return decode_ask(found[0]) if found else None
 
     def search(self, sought: Sought) -> list[Hit]:
         wanted: list[tuple[str, Any]] = [("search MATCH ?", literally(sought.words))]
@@ -310,170 +304,6 @@ def _make_file(file: Path) -> None:
         raise StoreFailed(f"the log {file} cannot be opened: {error.strerror or error}") from None
 
 
-# --- what the writing thread does -------------------------------------------
-
-
-def _columns(row: SessionRow) -> tuple[Any, ...]:
-    summary = row.summary
-    told = (row.session_id, row.agent, row.title, summary.title, summary.directory, summary.native_session_id)
-    words = "\n".join(text for text in told if text).casefold()
-    return row.agent, summary.native_session_id, row.created_at, summary.ended, row.owner, words, _encode(row), row.session_id
-
-
-def _create(connection: sqlite3.Connection, row: SessionRow) -> None:
-    if connection.execute("SELECT 1 FROM sessions WHERE session_id = ?", (row.session_id,)).fetchone():
-        raise Exists(f"there is a session {row.session_id} already")
-    names = "agent, native_session_id, created_at, ended, owner, words, row, session_id"
-    connection.execute(f"INSERT INTO sessions ({names}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", _columns(row))
-
-
-def _find(connection: sqlite3.Connection, session_id: str) -> int:
-    found = connection.execute("SELECT number FROM sessions WHERE session_id = ?", (session_id,)).fetchone()
-    if found is None:
-        raise Missing(f"there is no session {session_id}")
-    number: int = found[0]
-    return number
-
-
-def _update(connection: sqlite3.Connection, columns: tuple[Any, ...]) -> None:
-    names = "agent = ?, native_session_id = ?, created_at = ?, ended = ?, owner = ?, words = ?, row = ?"
-    connection.execute(f"UPDATE sessions SET {names} WHERE session_id = ?", columns)
-
-
-def _append(connection: sqlite3.Connection, batch: Batch, row: tuple[Any, ...] | None) -> None:
-    number = _find(connection, batch.session_id)
-    base = number << SHIFT
-    _record(connection, list(enumerate(batch.tape, base + batch.number)))
-    _insert(connection, number, batch.events)
-    _note_asks(connection, number, batch.rows.asks)
-    _index(connection, base, batch.rows)
-    if row is not None:
-        _update(connection, row)
-
-
-def _record(connection: sqlite3.Connection, told: list[tuple[int, Record]]) -> None:
-    """Onto the tape. A bytearray, here as for events: for bytes, as for None, Python first looks for somebody who would adapt them, which
-    takes longer than the rest."""
-    plain = [(place, record.t, record.dir, bytearray(record.payload)) for place, record in told if not _has_more(record)]
-    _put(connection, "tape (place, t, dir, payload)", plain)
-    if len(plain) < len(told):
-        others = [(place, record.t, record.dir, bytearray(record.payload), _more(record)) for place, record in told if _has_more(record)]
-        _put(connection, "tape", others)
-
-
-def _insert(connection: sqlite3.Connection, number: int, events: list[Stored]) -> None:
-    if not events:
-        return
-    base = number << SHIFT
-    _put(connection, "events", [(base + event.sequence, event.cause, bytearray(event.body)) for event in events])
-    _log(connection, number, events[0].sequence, events[-1].sequence)
-
-
-def _log(connection: sqlite3.Connection, number: int, first: int, last: int) -> None:
-    """These events stand at the end of the whole log; its row has the place of the last one."""
-    position = _position(connection) + last - first + 1
-    connection.execute("INSERT INTO log VALUES (?, ?, ?, ?)", (position, number, first, last))
-
-
-def _index(connection: sqlite3.Connection, base: int, rows: Rows) -> None:
-    """For search and for the ledger."""
-    if rows.passages:
-        told = [(base + p.sequence, p.time, p.kind, p.item_id, p.tool, p.paths, p.words) for p in rows.passages]
-        _put(connection, "passages", told)
-        # One statement: the index writes its segment at the end of each that takes many rows.
-        span = told[0][0], told[-1][0]
-        connection.execute("INSERT INTO search (rowid, words) SELECT place, words FROM passages WHERE place BETWEEN ? AND ?", span)
-    if rows.turns:
-        billed = [(base + turn.sequence, turn.time, turn.mark, _encode(turn.usage)) for turn in rows.turns]
-        _put(connection, "turns", billed)
-
-
-def _put(connection: sqlite3.Connection, table: str, rows: list[tuple[Any, ...]]) -> None:
-    """Many rows by one statement: SQLite takes them all without Python's lock, while the next batch is translated. `executemany` would
-    want the lock back after each. A statement takes twice as many as the next smaller one, so that few are kept prepared: what is left
-    over of it is filled up with nothing."""
-    for at in range(0, len(rows), TOGETHER):
-        some = rows[at : at + TOGETHER]
-        width, count = len(some[0]), 1 << (len(some) - 1).bit_length()
-        values = [*chain.from_iterable(some), *repeat(None, (count - len(some)) * width)]
-        connection.execute(_insertion(table, count, width), values)
-
-
-@cache
-def _insertion(table: str, count: int, width: int) -> str:
-    row = f"({', '.join('?' * width)})"
-    return f"INSERT INTO {table} SELECT * FROM (VALUES {', '.join([row] * count)}) WHERE column1 IS NOT NULL"
-
-
-def _position(connection: sqlite3.Connection) -> int:
-    """Also of what was deleted since: a place is never given twice."""
-    found = connection.execute("SELECT seq FROM sqlite_sequence WHERE name = 'log'").fetchone()
-    return found[0] if found else 0
-
-
-def _note_asks(connection: sqlite3.Connection, number: int, asks: Iterable[Ask]) -> None:
-    for ask in asks:
-        if ask.status != "requested":
-            found = connection.execute("SELECT ask FROM asks WHERE session = ? AND ask_id = ?", (number, ask.ask_id)).fetchone()
-            ask = ask.resolving(_decode_ask(found[0]) if found else None)
-        connection.execute("INSERT OR REPLACE INTO asks VALUES (?, ?, ?, ?)", (number, ask.ask_id, ask.status, _encode(ask)))
-
-
-def _change(connection: sqlite3.Connection, session_id: str, edit: Callable[[SessionRow], None]) -> SessionRow:
-    found = connection.execute("SELECT row FROM sessions WHERE session_id = ?", (session_id,)).fetchone()
-    if found is None:
-        raise Missing(f"there is no session {session_id}")
-    row = _decode_row(found[0])
-    edit(row)
-    _update(connection, _columns(row))
-    return row
-
-
-def _supersede(connection: sqlite3.Connection, session_id: str, draft_id: str) -> None:
-    old, new = _find(connection, session_id), _find(connection, draft_id)
-    _take_over(connection, old, new)
-    _delete(connection, session_id)
-
-    def rename(row: SessionRow) -> None:
-        row.session_id = session_id
-
-    connection.execute("UPDATE sessions SET session_id = ? WHERE session_id = ?", (session_id, draft_id))
-    _change(connection, session_id, rename)
-
-
-def _take_over(connection: sqlite3.Connection, old: int, new: int) -> None:
-    """Who reads the whole log is told what is new, and nothing twice: what stayed the same stands where it stood."""
-    base = new << SHIFT
-    span = base, base + (1 << SHIFT)
-    count = connection.execute("SELECT max(place) FROM events WHERE place > ? AND place < ?", span).fetchone()[0] or base
-    differs = connection.execute(
-        "SELECT n.place FROM events n LEFT JOIN events o ON o.place = n.place - ?"
-        " WHERE n.place > ? AND n.place < ? AND o.body IS NOT n.body ORDER BY n.place LIMIT 1",
-        (base - (old << SHIFT), *span),
-    ).fetchone()
-    same, last = (differs[0] - 1 if differs else count) - base, count - base
-    connection.execute("DELETE FROM log WHERE session = ? OR (session = ? AND first > ?)", (new, old, same))
-    connection.execute(
-        "UPDATE log SET session = ?, position = position - max(0, last - ?), last = min(last, ?) WHERE session = ?", (new, same, same, old)
-    )
-    if last > same:
-        _log(connection, new, same + 1, last)
-
-
-def _delete(connection: sqlite3.Connection, session_id: str) -> None:
-    number = _find(connection, session_id)
-    span = number << SHIFT, (number + 1) << SHIFT
-    # The index is told what it must forget: it keeps no copy of the words.
-    connection.execute(
-        "INSERT INTO search (search, rowid, words) SELECT 'delete', place, words FROM passages WHERE place > ? AND place < ?", span
-    )
-    for table in ("events", "tape", "passages", "turns"):
-        connection.execute(f"DELETE FROM {table} WHERE place > ? AND place < ?", span)
-    for table in ("log", "asks"):
-        connection.execute(f"DELETE FROM {table} WHERE session = ?", (number,))
-    connection.execute("DELETE FROM sessions WHERE number = ?", (number,))
-
-
 # --- search -----------------------------------------------------------------
 
 
@@ -490,14 +320,6 @@ def _hit(
 
 
 # --- tape records as rows ---------------------------------------------------
-
-
-def _has_more(record: Record) -> bool:
-    return not (record.encoding is record.stream is record.note is record.signal is None)  # nearly never
-
-
-def _more(record: Record) -> bytes:
-    return _encode({name: value for name in ("encoding", "stream", "note", "signal") if (value := getattr(record, name)) is not None})
 
 
 def _read(t: float, dir: str, payload: bytes, extra: bytes | None) -> Record:
