@@ -531,17 +531,17 @@ def test_a_log_that_fails_with_the_first_word_leaves_no_process() -> None:
 
 
 def test_a_bug_of_ours_ends_the_session_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    step = Transcriber.step
+    together = Transcriber.together
 
-    def stumbling(self: Transcriber, record: Record) -> Any:
-        if b"stumble" in record.line and record.dir == "recv":
+    def stumbling(self: Transcriber, records: list[Record], at: int) -> Any:
+        if any(b"stumble" in record.line and record.dir == "recv" for record in records[at:]):
             raise ZeroDivisionError
-        return step(self, record)
+        return together(self, records, at)
 
     async def scenario(sessions: Sessions) -> None:
         id, before = await mock(sessions), children()
         with monkeypatch.context() as patching:
-            patching.setattr(Transcriber, "step", stumbling)
+            patching.setattr(Transcriber, "together", stumbling)
             with contextlib.suppress(OnetapeError):  # as the case may be before or after it is acknowledged
                 await sessions.send(id, "echo stumble")
             await until(lambda: not sessions._live and not sessions._lost)

@@ -361,12 +361,11 @@ _FITS = _Compiled()
 
 def fitting(drafts: Iterable[D]) -> list[D]:
     """The drafts themselves. A native id or text that is no string must not get further: it would break the transcript, not the line."""
-    told = []
-    for draft in drafts:
+    told = drafts if type(drafts) is list else [*drafts]
+    for draft in told:
         if not _FITS[type(draft)](draft):
             _told(draft)
             raise Unparsed(f"{type(draft).__name__}: an id or a text that is none")
-        told.append(draft)
     return told
 
 

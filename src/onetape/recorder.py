@@ -64,7 +64,7 @@ class Recorder:
         self._ending = Ending()
         self._has_ended = False
         self.blobs: list[d.Blob] = []
-        """What the last record brought; whoever keeps them takes them before the next record."""
+        """What the last records brought; whoever keeps them takes them before the next ones."""
 
     # --- what happened ------------------------------------------------------
 
@@ -76,6 +76,23 @@ class Recorder:
         for draft in drafts:
             _VERBS[type(draft)](self, draft)
         return self._events
+
+    def heard(self, causes: list[Record], told: list[list[d.Draft]]) -> list[list[Event]]:
+        """The events of each of these, which the agent said one after the other: what `record` makes of them, in one go."""
+        events: list[list[Event]] = []
+        self._begin(causes[0])
+        clock, includes_raw = self._clock, self._include_raw
+        for cause, drafts in zip(causes, told, strict=True):
+            self._events = []
+            self._cause = cause
+            if includes_raw:
+                self._raw = cause.payload
+            if cause.t != clock.t:
+                clock.at(cause.t)
+            for draft in drafts:
+                _VERBS[type(draft)](self, draft)
+            events.append(self._events)
+        return events
 
     def speaking(self, key: d.Key) -> OpenItem | None:
         """The message that is open under this key; none once the session has ended, whatever the agent still says."""

@@ -23,19 +23,20 @@ class Sheet(Struct):
         return self.batch.number + len(self.batch.tape)
 
     def take(self, transcriber: Transcriber, records: list[Record], at: int, keep_blob: KeepBlob) -> tuple[int, list[Send]]:
-        """Takes down the record at this place, or as many from there as are one answer's words: how many, and what the agent demands."""
+        """Takes down the record at this place, and as many from there as can be together: how many, and what the agent demands."""
         number = self.next_number
         if words := transcriber.run(records, at):
             self.batch.tape += records[at : at + len(words)]
             self.batch.events += [Stored(event.sequence, to_json(event), cause) for cause, event in enumerate(words, number)]
             self.events.append(words[-1])
             return len(words), []
-        kept, made, demanded = transcriber.step(records[at])
-        self.batch.tape.append(kept)
-        self.write(made, number)
-        for blob in transcriber.blobs:
+        kept, made, demanded = transcriber.together(records, at)
+        self.batch.tape += kept
+        for cause, events in enumerate(made, number):
+            self.write(events, cause)
+        for blob in transcriber.take_blobs():
             keep_blob(blob.name, blob.content)
-        return 1, demanded
+        return len(kept), demanded
 
     def write(self, events: list[Event], cause: int | None) -> None:
         self.batch.events += [Stored(event.sequence, to_json(event), cause) for event in events]

@@ -9,7 +9,7 @@ It streams: nothing here grows with the length of the tape.
 
 import hashlib
 from collections.abc import Iterable, Iterator
-from itertools import chain, pairwise
+from itertools import chain
 from typing import Any
 
 import msgspec
@@ -18,7 +18,7 @@ from msgspec import Raw
 from onetape import tape
 from onetape.agents import registry
 from onetape.agents.agent import Agent
-from onetape.drafts import Unreadable
+from onetape.drafts import Blob, Draft, Unreadable
 from onetape.errors import Refused, Unparsed
 from onetape.recorder import Recorder
 from onetape.schema import Event
@@ -27,10 +27,11 @@ from onetape.translator import NOT_HOT, Send, Translator
 
 # How many records may pass before a dialect is recognised; then the agent's main one is taken.
 UNDECIDED = 64
-# Records of one batch whose events are handed on together.
-HANDFUL = 32
-# Where something is special about a handful, it is mostly so about these next ones: not even looked at, since that takes time.
-UNTRIED = 3
+# So many records are read at most before the first of them is recorded.
+HANDFUL = 128
+PIECE = 1 << 18
+# An answer's next words are looked for at every so many records: they seldom come in fewer.
+STRIDE = 4
 
 
 def transcribe(
@@ -89,9 +90,10 @@ class Transcriber:
             head, session_id, key, include_raw=include_raw, chatty=self.translator.stderr_is_chatter, spent=self.translator.spent
         )
 
-    @property
-    def blobs(self) -> list[Any]:
-        return self._recorder.blobs
+    def take_blobs(self) -> list[Blob]:
+        """What the records that were taken last brought. Who does not want it need not ask: the next ones make it forgotten."""
+        blobs, self._recorder.blobs = self._recorder.blobs, []
+        return blobs
 
     def transcript(self, batches: Iterable[list[Record]]) -> Iterator[Event]:
         """All events of a whole tape."""
@@ -99,56 +101,67 @@ class Transcriber:
 
     def _by_the_handful(self, batches: Iterable[list[Record]]) -> Iterator[list[Event]]:
         """Together, so that whoever encodes them has the processor's caches to himself for that long."""
-        untried = 0
         for batch in batches:
             at = 0
             while at < len(batch):
-                until = min(at + HANDFUL, len(batch))
-                if untried:
-                    untried -= 1
-                elif natives := self._ordinary(handful := batch[at:until]):
-                    yield self._all(handful, natives)
-                    at = until
-                    continue
+                if events := self.run(batch, at):
+                    at += len(events)
+                    yield events
                 else:
-                    untried = UNTRIED
-                told: list[Event] = []
-                while at < until:
-                    events = self.run(batch, at) if self._recorder.open else []
-                    if not events:
-                        events = self.step(batch[at])[1]
-                        at += 1
-                    else:
-                        at += len(events)
-                    told += events
-                yield told
+                    kept, told, _ = self.together(batch, at)
+                    at += len(kept)
+                    yield [*chain.from_iterable(told)]
         yield self.finish()
 
-    def _ordinary(self, records: list[Record]) -> list[dict[str, Any]]:
-        """What these lines say, if each is an object that the agent said; nothing where several that follow each other may take the
-        short way, which one alone would not shorten."""
-        if not all(map(tape.is_heard, records)):
-            return []
-        if (hot := self.translator.hot) is not None and (True, True) in pairwise(map(hot.may_be, records)):
-            return []
-        try:
-            natives = [tape.quick(record.payload) for record in records]
-        except NOT_HOT:
-            return []
-        return natives if {*map(type, natives)} == {dict} else []
+    def together(self, records: list[Record], at: int) -> tuple[list[Record], list[list[Event]], list[Send]]:
+        """What `step` does with the record at this place, and with those after it that are ordinary, up to the first that demands an
+        answer: the records as the tape must keep them, the events of each, and what the agent demands.
 
-    def _all(self, records: list[Record], natives: list[dict[str, Any]]) -> list[Event]:
-        """What `step` does with each of them, but all are read before the first is recorded: a part of the work that is done again
-        and again, with no other between, has the processor's caches to itself. (A translator asks nothing of the recorder.)"""
-        self._last = records[-1]
-        outputs = [*map(self.translator.feed, natives)]
-        record = self._recorder.record
-        told: list[Event] = []
-        for said, drafts in zip(records, outputs, strict=True):
-            if drafts and Send in map(type, drafts):
-                drafts = [draft for draft in drafts if not isinstance(draft, Send)]
-            told += record(said, drafts)  # type: ignore[arg-type]
-        return told
+        All are read before the first is recorded. A part of the work that is done again and again, with no other between, has the
+        processor's caches to itself, and takes half the time. (A translator asks nothing of the recorder.)"""
+        natives = self._ordinary(records, at)
+        if len(natives) < 2:
+            kept, events, demanded = self.step(records[at])
+            return [kept], [events], demanded
+        drafts: list[list[Draft]] = []
+        demanded, feed = [], self.translator.feed
+        for native in natives:
+            outputs = feed(native)
+            drafts.append(outputs)  # type: ignore[arg-type]
+            if outputs and Send in map(type, outputs):
+                drafts[-1], demanded = _apart(outputs)
+                break
+        heard = records[at : at + len(drafts)]
+        self._last = heard[-1]
+        return heard, self._recorder.heard(heard, drafts), demanded
+
+    def _ordinary(self, records: list[Record], at: int) -> list[dict[str, Any]]:
+        """What is said from this place on, up to a line that is no object or that the agent did not say, or to an answer's next words."""
+        natives: list[dict[str, Any]] = []
+        quick = tape.quick
+        for record in records[at : self._words_after(records, at)]:
+            if record.dir != "recv" or record.stream is not None or record.note is not None:  # as is_heard says
+                break
+            try:
+                native = quick(record.payload)
+            except NOT_HOT:
+                break
+            if type(native) is not dict:
+                break
+            natives.append(native)
+        return natives
+
+    def _words_after(self, records: list[Record], at: int) -> int:
+        """Where the next words of an answer begin, behind this place; else how far one may go."""
+        until = min(at + HANDFUL, len(records))
+        if (hot := self.translator.hot) is None:
+            return until
+        for place in range(at + 1, until - 1, STRIDE):
+            if hot.may_be(records[place]) and hot.may_be(records[place + 1]):
+                while place > at + 1 and hot.may_be(records[place - 1]):
+                    place -= 1
+                return place
+        return until
 
     def run(self, records: list[Record], at: int) -> list[Event]:
         """The short way: if an answer's next words begin here, their events, one for each record as far as they go on. Else none."""
@@ -189,8 +202,8 @@ class Transcriber:
                 return self._unparsed(record, str(error))
         outputs = self.translator.feed(native)
         if outputs and Send in map(type, outputs):
-            drafts = [output for output in outputs if not isinstance(output, Send)]
-            return record, self._recorder.record(record, drafts), [output for output in outputs if isinstance(output, Send)]
+            drafts, demanded = _apart(outputs)
+            return record, self._recorder.record(record, drafts), demanded
         return record, self._recorder.record(record, outputs), []  # type: ignore[arg-type]
 
     def _other(self, record: Record) -> list[Event]:
@@ -236,6 +249,10 @@ class Transcriber:
                 return self._recorder.record(record, self.translator.sent(native))
 
 
+def _apart(outputs: list[Draft | Send]) -> tuple[list[Draft], list[Send]]:
+    return [each for each in outputs if not isinstance(each, Send)], [each for each in outputs if isinstance(each, Send)]
+
+
 # --- who is speaking --------------------------------------------------------
 
 
@@ -250,7 +267,7 @@ def recognise(source: bytes) -> Agent | None:
 
 def _batches(source: bytes | Iterable[bytes] | Iterable[Record]) -> Iterator[list[Record]]:
     if isinstance(source, bytes):
-        return tape.batches([source])
+        return tape.batches(_pieces(source))
     items: Iterator[Any] = iter(source)
     first = next(items, None)
     if first is None:
@@ -259,6 +276,11 @@ def _batches(source: bytes | Iterable[bytes] | Iterable[Record]) -> Iterator[lis
         return tape.batches(chain([first], items))
     # Whoever has records may be waiting for the next one; only what lies there already is taken together.
     return _sliced([first, *items]) if isinstance(source, list | tuple) else ([record] for record in chain([first], items))
+
+
+def _pieces(source: bytes) -> Iterator[bytes]:
+    """Each small enough that its lines stay in the processor's caches until they are decoded."""
+    return (source[at : at + PIECE] for at in range(0, len(source), PIECE))
 
 
 def _sliced(records: list[Record]) -> Iterator[list[Record]]:

@@ -2,7 +2,7 @@
 
 from msgspec import Raw
 
-from onetape.tape import Record, quoted
+from onetape.tape import Record, cut, quoted
 
 _QUOTE = ord('"')
 
@@ -21,7 +21,7 @@ class Lines:
 
     def cut(self, chunk: bytes) -> list[bytes]:
         """The lines that this chunk completes."""
-        *whole, last = chunk.split(b"\n")
+        whole, last = cut(chunk)
         if whole:
             whole[0] = self._join(whole[0])
         self._hold(last)
