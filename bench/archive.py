@@ -21,7 +21,7 @@ from measure import Figure, Section, in_turns, milliseconds, quotients, show
 from native.histories import history
 from onetape.agents import registry
 from onetape.archive.finding import Search
-from onetape.archive.importing import bring_in
+from onetape.archive.importing import Importer
 from onetape.stores.migrations import migrate
 from onetape.stores.sqlite import Sqlite, literally
 from onetape.stores.store import Batch, Sought
@@ -88,8 +88,9 @@ def _fresh(directory: Path) -> Path:
 
 
 def _bring_in(store: Sqlite, files: list[Path]) -> None:
-    for found in Search([registry.find("claude")]).named(files):
-        assert bring_in(store, found).outcome == "new"
+    importer, sessions = Importer(store), list(Search([registry.find("claude")]).named(files))
+    for found, next in zip(sessions, [*sessions[1:], None], strict=True):
+        assert importer.bring_in(found, next).outcome == "new"
     store.close()
 
 

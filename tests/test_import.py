@@ -17,7 +17,7 @@ from onetape import promises
 from onetape.agents import registry
 from onetape.archive import writing
 from onetape.archive.finding import Found, Search
-from onetape.archive.importing import bring_in
+from onetape.archive.importing import Importer, bring_in
 from onetape.cli import importing
 from onetape.errors import StoreFailed
 from onetape.stores.memory import Memory
@@ -318,14 +318,14 @@ def test_imports_at_the_same_time_take_turns(tmp_path: Path, monkeypatch: pytest
     """Another process' import cannot have the lock while this one is at a session."""
     monkeypatch.setenv("ONETAPE_DATA_DIR", str(tmp_path))
 
-    def brought(store: Store, found: Found) -> str:
+    def brought(self: Importer, found: Found, next: Found | None) -> str:
         with (tmp_path / "import.lock").open("a") as other, pytest.raises(BlockingIOError):
             fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
         return "done"
 
-    monkeypatch.setattr("onetape.archive.importing.bring_in", brought)
+    monkeypatch.setattr(Importer, "bring_in", brought)
     failed: list[tuple[Path, str]] = []
-    assert importing._brought(Memory(), None, failed) == "done" and failed == []
+    assert importing._brought(Importer(Memory()), None, failed) == "done" and failed == []
     assert (tmp_path / "import.lock").stat().st_mode & 0o777 == 0o600, "as all that we make there"
 
 
@@ -335,7 +335,7 @@ def test_a_damaged_history_is_told_and_stops_nothing(tmp_path: Path, monkeypatch
     export.write_text('{"info": {"id": "ses_1", "time": {"created": 1}}, "messages": [{"info": {"role": "user"}, "parts": []}]}')
     (found,) = histories(export)
     failed: list[tuple[Path, str]] = []
-    assert importing._brought(Memory(), found, failed) is None
+    assert importing._brought(Importer(Memory()), found, failed) is None
     ((path, why),) = failed
     assert path == export and why.startswith("damaged")
 

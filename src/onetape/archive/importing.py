@@ -7,7 +7,8 @@ stands beside them, and goes on growing there. A reading that was cut off goes o
 where it stopped, because it is compared with what is there, record by record.
 """
 
-from collections.abc import Iterable, Iterator
+import contextlib
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
 from typing import Literal, TypeAlias
 
@@ -72,21 +73,40 @@ class Reading(Struct, frozen=True):
         return replace(self, head=replace(self.head, session_id=f"{self.session_id}-{number}", resumed_from=self.session_id))
 
 
+class Importer:
+    """Brings in one session after the other. While the last records of one are committed, the next history is looked through."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._ahead: tuple[Found, str, Reading] | None = None
+
+    def bring_in(self, found: Found, next: Found | None = None) -> Source:
+        """Imports a session, or what is new of it; what came of it. `next`: the one that will follow."""
+        path, stamp = str(found.path), found.stamp
+        known = self._store.source(path)
+        if known is not None and known.stamp == stamp:
+            return replace(known, outcome="unchanged")
+        ahead, self._ahead = self._ahead, None
+        reading = ahead[2] if ahead is not None and ahead[:2] == (found, stamp) else _opened(found)
+        outcome, session_id = _brought(self._store, reading, lambda: self._look_ahead(next))
+        source = Source(path, stamp, session_id, outcome)
+        if outcome != "runs here":
+            self._store.keep_source(source)
+        return source
+
+    def _look_ahead(self, next: Found | None) -> None:
+        with contextlib.suppress(Exception):  # what is wrong with it is told when it is its turn
+            if next is not None and ((known := self._store.source(str(next.path))) is None or known.stamp != next.stamp):
+                self._ahead = next, next.stamp, _opened(next)
+
+
 def bring_in(store: Store, found: Found) -> Source:
-    """Imports a session, or what is new of it; what came of it."""
-    path, stamp = str(found.path), found.stamp
-    known = store.source(path)
-    if known is not None and known.stamp == stamp:
-        return replace(known, outcome="unchanged")
-    outcome, session_id = _brought(store, found)
-    source = Source(path, stamp, session_id, outcome)
-    if outcome != "runs here":
-        store.keep_source(source)
-    return source
+    """A single one."""
+    return Importer(store).bring_in(found)
 
 
-def _brought(store: Store, found: Found) -> tuple[Outcome, str]:
-    reading = _opened(found)
+def _brought(store: Store, reading: Reading, meanwhile: Callable[[], None]) -> tuple[Outcome, str]:
+    found = reading.found
     alive = [row for row in _same(store, found, reading) if row.origin == "live"]
     if alive:
         if any(row.owner is not None for row in alive):
@@ -99,12 +119,12 @@ def _brought(store: Store, found: Found) -> tuple[Outcome, str]:
     while store.session(reading.beside(number).session_id) is not None:
         number += 1
     if number == 1:
-        return _write_new(store, reading), reading.session_id
+        return _write_new(store, reading, meanwhile), reading.session_id
     # A history that was rewritten grows where its newest reading is; one that was put back, where the older one is.
     for kept in range(number - 1, 0, -1):
         if (outcome := _write_more(store, reading.beside(kept))) is not None:
             return outcome, reading.beside(kept).session_id
-    _write_new(store, reading.beside(number))
+    _write_new(store, reading.beside(number), meanwhile)
     return "beside", reading.beside(number).session_id
 
 
@@ -139,12 +159,12 @@ def _native_id(found: Found, head: Head, leading: list[Record]) -> str | None:
 # --- writing ----------------------------------------------------------------
 
 
-def _write_new(store: Store, reading: Reading) -> Outcome:
+def _write_new(store: Store, reading: Reading, meanwhile: Callable[[], None]) -> Outcome:
     row = _row(reading)
     store.create(row)
     writing = Writing(store, reading.found.agent, reading.head, row)
     writing.add(reading.records())
-    writing.finish()
+    writing.finish(meanwhile)
     return "new"
 
 

@@ -58,11 +58,14 @@ def _understood(names: list[str]) -> tuple[str | None, list[Path]]:
 
 
 def _once(store: Any, search: Any, places: list[Path], json: bool) -> int:
+    from onetape.archive.importing import Importer
+
+    importer = Importer(store)
     with _progress(not json) as waiting:
         sessions = list(waiting("looking", search.named(places) if places else search.usual(Path.home())))
         counts, failed = Counter[str](), [(one.path, one.why) for one in search.unread]
-        for one in waiting("importing", sessions, len(sessions)):
-            source = _brought(store, one, failed)
+        for one, next in zip(waiting("importing", sessions, len(sessions)), [*sessions[1:], None], strict=True):
+            source = _brought(importer, one, failed, next)
             if source is None:
                 continue
             counts[source.outcome] += 1
@@ -75,14 +78,13 @@ def _once(store: Any, search: Any, places: list[Path], json: bool) -> int:
     return len(failed)
 
 
-def _brought(store: Any, found: Any, failed: list[tuple[Path, str]]) -> Any:
+def _brought(importer: Any, found: Any, failed: list[tuple[Path, str]], next: Any = None) -> Any:
     """What came of a session; None, and why, where it could not be read."""
-    from onetape.archive.importing import bring_in
     from onetape.translator import MALFORMED
 
     try:
         with _its_turn():
-            return bring_in(store, found)
+            return importer.bring_in(found, next)
     except (OnetapeError, OSError) as error:
         failed.append((found.path, str(error)))
     except (*MALFORMED, RecursionError) as error:  # of a file that is recognised, and is not what it should be further on
@@ -153,13 +155,16 @@ def _watch(store: Any, search: Any, places: list[Path], json: bool) -> None:
     """Looks again and again; only what changed is read."""
     import time
 
+    from onetape.archive.importing import Importer
+
+    importer = Importer(store)
     print("following; end with Ctrl-C", file=sys.stderr)
     known = set[tuple[Path, str]]()
     while True:
         began = time.monotonic()
         failed: list[tuple[Path, str]] = []
         for one in search.named(places, may_be_gone=True) if places else search.usual(Path.home()):
-            source = _brought(store, one, failed)
+            source = _brought(importer, one, failed)
             if source is not None and source.outcome in ("new", "grown", "rewritten", "beside"):
                 _tell(one.agent.name, source) if json else print(f"{source.outcome:9} {one.agent.name:8} {source.session_id}", flush=True)
         failed += [(one.path, one.why) for one in search.unread]

@@ -54,8 +54,9 @@ class Branches:
             self._missing.setdefault(parent, []).append(at)
         if id in self._missing:
             self.early |= dict.fromkeys(self._missing.pop(id), at)
-        time, kind = str(line.get("timestamp") or ""), _kind(line)
-        if id and _is_prompt(line) and not "" < time < self._last_said:
+        is_prompt = _is_prompt(line)
+        time, kind = str(line.get("timestamp") or ""), _SPOKEN if is_prompt else _kind(line)
+        if id and is_prompt and not "" < time < self._last_said:
             after = self._goes_on_from(parent)
             # A compaction writes the messages that it keeps again, as they were (2.1.197): no second thoughts of the user's.
             if after is not None and _SPOKEN in self._kinds[after + 1 : at] and id not in self._ids:
@@ -99,7 +100,10 @@ class Live(Struct, frozen=True):
     spans: list[tuple[int, int]]
 
     def __contains__(self, at: object) -> bool:
-        return any(start <= at < end for start, end in self.spans) if isinstance(at, int) else False
+        for start, end in self.spans:  # noqa: SIM110 - no generator: every line is asked for
+            if isinstance(at, int) and start <= at < end:
+                return True
+        return False
 
 
 def _key(uuid: Any) -> int:
@@ -107,31 +111,34 @@ def _key(uuid: Any) -> int:
     return hash(uuid) or 1 if isinstance(uuid, str) else 0
 
 
+# Their keys are looked at one by one: a pattern that does not match takes as long as seven calls, and most of these do not.
+
+
 def _kind(line: dict[str, Any]) -> int:
-    match line:
-        case {"isSidechain": True} | {"isCompactSummary": True}:
-            return _OTHER
-        case {"type": "assistant", "message": {"content": [*blocks]}} if all(_is_call(block) for block in blocks):
-            return _OTHER
-        case {"type": "assistant"}:
-            return _SPOKEN
-        case {"type": "attachment"} | {"isMeta": True}:
-            return _PASSAGE
-        case _:
-            return _SPOKEN if _is_prompt(line) else _OTHER
+    """Of a line that is no prompt."""
+    if line.get("isSidechain") is True or line.get("isCompactSummary") is True:
+        return _OTHER
+    if line.get("type") == "assistant":
+        message = line.get("message")
+        blocks = message.get("content") if isinstance(message, dict) else None
+        return _OTHER if isinstance(blocks, list) and all(map(_is_call, blocks)) else _SPOKEN
+    return _PASSAGE if line.get("type") == "attachment" or line.get("isMeta") is True else _OTHER
 
 
 def _is_call(block: Any) -> bool:
     return isinstance(block, dict) and block.get("type") == "tool_use"
 
 
+def _is_result(block: Any) -> bool:
+    return isinstance(block, dict) and block.get("type") == "tool_result"
+
+
 def _is_prompt(line: dict[str, Any]) -> bool:
-    match line:
-        case {"isSidechain": True} | {"isCompactSummary": True} | {"isMeta": True}:
-            return False
-        case {"type": "user", "message": {"content": [*blocks]}}:
-            return not any(isinstance(block, dict) and block.get("type") == "tool_result" for block in blocks)
-        case {"type": "user"} | {"type": "system", "subtype": "local_command"}:
-            return True
-        case _:
-            return False
+    kind = line.get("type")
+    if kind != "user":
+        is_user = kind == "system" and line.get("subtype") == "local_command"
+    else:
+        message = line.get("message")
+        blocks = message.get("content") if isinstance(message, dict) else None
+        is_user = not (isinstance(blocks, list) and any(map(_is_result, blocks)))
+    return is_user and True not in (line.get("isSidechain"), line.get("isCompactSummary"), line.get("isMeta"))

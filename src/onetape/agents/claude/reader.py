@@ -4,12 +4,14 @@ The part with I/O. A session is one file; its subagents have files of their own,
 merged in by time, each after the small file that names the call it belongs to.
 Lines that were rewound, and agents that no call of the session started (2.1 has
 some that only warm up or summarise), are on the tape and marked, so that they make
-no event. Two passes, nothing kept of a line: a file of any length can be read.
+no event. Two passes, of which the first decodes, and nothing kept of a line but a
+few numbers: a file of any length can be read.
 """
 
 import heapq
+from array import array
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from itertools import islice
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -68,7 +70,8 @@ class Session(Struct):
     """What must be known of a file before its first line can be taped."""
 
     head: Head
-    started: datetime | None
+    started: int | None
+    moments: "Moments"
     live: Live
     early: dict[int, int]
     """Lines that are written before the one that they follow, by where that one is."""
@@ -89,38 +92,50 @@ def _survey(path: Path, growing: bool) -> Session:
 
 
 def _surveyed(path: Path, early: dict[int, int], end: int, growing: bool) -> Session:
-    branches, agents = Branches(), set[str]()
+    branches, agents, moments = Branches(), set[str](), Moments()
     told: dict[str, Any] = {}
     for _, native in _in_order(path, early, end):
         branches.see(native)
-        match native:
-            case {"toolUseResult": {"agentId": str(agent)}} | {"type": "progress", "data": {"agentId": str(agent)}}:
-                agents.add(agent)
-            case _:
-                pass
-        _learn(told, native)
+        moments.see(native)
+        if type(native) is not dict:
+            continue
+        if "toolUseResult" in native or native.get("type") == "progress":
+            agents |= set(_named(native))
+        if not native.get("isSidechain"):
+            _learn(told, native)
     head = Head(
         agent="claude", version=told.get("version"), dialect=History.dialect, cwd=told.get("cwd"), started=told.get("timestamp"),
         model=told.get("model"), permission_mode=told.get("permissionMode"), session_id=_session_id(told.get("sessionId") or path.stem),
     )  # fmt: skip
-    return Session(head, _time(told), branches.live(), early or branches.early, agents, end, growing)
+    return Session(head, _moment(told), moments, branches.live(), early or branches.early, agents, end, growing)
 
 
-def _learn(told: dict[str, Any], native: Any) -> None:
-    """What a file says first of each thing is how the session began."""
-    if not isinstance(native, dict) or native.get("isSidechain"):
-        return
-    for name in ("version", "cwd", "timestamp", "sessionId", "permissionMode"):
-        if name not in told and isinstance(native.get(name), str):
-            told[name] = native[name]
-    time = native.get("timestamp")
-    if "uuid" in native and isinstance(time, str) and time < told["timestamp"] and _time(native) is not None:
-        told["timestamp"] = time  # a fork's file begins with the queue of its own prompt
+def _named(native: dict[str, Any]) -> Iterator[str]:
+    """The subagent that a line names."""
     match native:
-        case {"type": "assistant", "message": {"model": str(model)}} if model != "<synthetic>":
-            told.setdefault("model", model)
+        case {"toolUseResult": {"agentId": str() as agent}} | {"type": "progress", "data": {"agentId": str() as agent}}:
+            yield agent
         case _:
             pass
+
+
+_NAMES = ("version", "cwd", "timestamp", "sessionId", "permissionMode")
+
+
+def _learn(told: dict[str, Any], native: dict[str, Any]) -> None:
+    """What a file says first of each thing is how the session began."""
+    for name in _NAMES:
+        if name not in told and isinstance(words := native.get(name), str):
+            told[name] = words
+    if "model" not in told:
+        match native:
+            case {"type": "assistant", "message": {"model": str() as model}} if model != "<synthetic>":
+                told["model"] = model
+            case _:
+                pass
+    time = native.get("timestamp")
+    if "uuid" in native and isinstance(time, str) and time < told["timestamp"] and _moment(native) is not None:
+        told["timestamp"] = time  # a fork's file begins with the queue of its own prompt
 
 
 def _session_id(native: str) -> str:
@@ -136,11 +151,13 @@ Told: TypeAlias = tuple[Record, str | None]
 
 def _main(path: Path, session: Session) -> Iterator[Told]:
     clock = Clock(session.started)
-    for at, (line, native) in enumerate(_in_order(path, session.early, session.end)):
-        is_left_behind = isinstance(native, dict) and "uuid" in native and at not in session.live
-        if is_left_behind:
-            session.left_behind |= set(_calls(native))
-        yield clock.stamped(line, native, REWOUND if is_left_behind else None), None
+    lines = (line for line, _ in _in_order(path, session.early, session.end)) if session.early else _lines(path, session.end)
+    for at, (line, moment) in enumerate(zip(lines, session.moments.told, strict=False)):
+        note = None
+        if moment != NO_JSON and session.moments.spoken[at] and at not in session.live:
+            note = REWOUND
+            session.left_behind |= set(_calls(_decoded(line)))
+        yield clock.stamped(line, moment, session.moments.spoken[at] == 1, note), None
 
 
 def _agent(path: Path, session: Session) -> Iterator[Told]:
@@ -150,7 +167,8 @@ def _agent(path: Path, session: Session) -> Iterator[Told]:
     call = named.get("toolUseId") if isinstance(named, dict) else None
     is_called = call is not None or path.stem.removeprefix("agent-") in session.agents
     for at, line in enumerate(_lines(path, end_of(path, growing=session.growing))):
-        record = clock.stamped(line, _decoded(line), None if is_called else UNCALLED)
+        native = _decoded(line)
+        record = clock.stamped(line, _read_moment(native), _is_spoken(native), None if is_called else UNCALLED)
         if at == 0 and isinstance(named, dict):
             yield msgspec.structs.replace(record, payload=Raw(meta)), call
         yield record, call
@@ -178,26 +196,54 @@ class Clock:
     said earlier.
     """
 
-    def __init__(self, started: datetime | None) -> None:
+    def __init__(self, started: int | None) -> None:
         self._started = started
         self._now = 0.0
         self._is_begun = False
 
-    def stamped(self, line: bytes, native: Any, note: str | None) -> Record:
-        self._is_begun = self._is_begun or (isinstance(native, dict) and "uuid" in native)
-        if self._is_begun and isinstance(native, dict) and self._started is not None and (time := _time(native)) is not None:
-            self._now = max(self._now, round((time - self._started).total_seconds(), 3))
-        if native is None:
+    def stamped(self, line: bytes, moment: int, is_spoken: bool, note: str | None) -> Record:
+        self._is_begun = self._is_begun or is_spoken
+        if moment > 0 and self._is_begun and self._started is not None:
+            self._now = max(self._now, round((moment - self._started) / 1_000_000, 3))
+        if moment == NO_JSON:
             return msgspec.structs.replace(tape.recv(self._now, line), note=note)
         return Record(self._now, "recv", Raw(line), note=note)
 
 
-def _time(native: dict[str, Any]) -> datetime | None:
+NO_TIME, NO_JSON = 0, -1
+"""What stands for the moment of a line that tells none, and of one that is no JSON."""
+_EPOCH, _MICROSECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(microseconds=1)
+
+
+class Moments:
+    """When each line was written, and whether it is one of the conversation: what the second pass need not decode it for."""
+
+    def __init__(self) -> None:
+        self.told = array("q")
+        self.spoken = array("b")
+
+    def see(self, native: Any) -> None:
+        self.told.append(_read_moment(native))
+        self.spoken.append(_is_spoken(native))
+
+
+def _read_moment(native: Any) -> int:
+    if native is None:
+        return NO_JSON
+    return (_moment(native) if isinstance(native, dict) else None) or NO_TIME
+
+
+def _is_spoken(native: Any) -> bool:
+    return isinstance(native, dict) and "uuid" in native
+
+
+def _moment(native: dict[str, Any]) -> int | None:
+    """In microseconds since 1970."""
     try:
         time = datetime.fromisoformat(native["timestamp"])
     except (KeyError, TypeError, ValueError):
         return None
-    return time if time.tzinfo else None
+    return (time - _EPOCH) // _MICROSECOND if time.tzinfo else None
 
 
 # --- files ------------------------------------------------------------------
