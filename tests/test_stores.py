@@ -216,6 +216,20 @@ def test_a_batch_for_nobody_is_refused(store: Store) -> None:
         store.append(batch("nobody", 1)).result()
 
 
+def test_what_follows_something_that_could_not_be_kept_is_not_kept_either(store: Store) -> None:
+    store.create(row("s"))
+    lost = store.append(batch("nobody", 1))
+    next = store.append(batch("s", 2, number=2, after=lost))
+    last = store.append(batch("s", 3, number=3, after=next))
+    for future in (next, last):
+        with pytest.raises(StoreFailed, match="before this could not be kept"):
+            future.result()
+    assert list(store.tape("s")) == [] and store.page("s", 0, 10) == [], "or the tape would have a hole"
+    kept = store.append(batch("s", 1))
+    store.append(batch("s", 2, number=2, after=kept)).result()
+    assert len(store.page("s", 0, 10)) == 2
+
+
 def test_blobs_are_kept_by_name(store: Store) -> None:
     store.keep_blob("ab.png", b"\x89PNG")
     store.keep_blob("ab.png", b"\x89PNG")

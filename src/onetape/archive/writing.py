@@ -81,6 +81,7 @@ class Writing:
         self._wait(until_left=AHEAD - 1)
         sheet.batch.rows = self._projection.see(sheet.events)
         sheet.batch.row = self._row
+        sheet.batch.after = self._under_way[-1] if self._under_way else None
         self._under_way.append(self._store.append(sheet.batch))
 
     def _wait(self, until_left: int) -> None:

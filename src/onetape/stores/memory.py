@@ -10,11 +10,24 @@ from threading import RLock
 from msgspec import Struct, field
 from msgspec.structs import replace as changed
 
-from onetape.errors import Exists, Missing
+from onetape.errors import Exists, Missing, StoreFailed
 from onetape.ledger import Bill
 from onetape.projection import Passage, Turn
 from onetape.spacing import GAP, spaced
-from onetape.stores.store import DRAFT, Batch, Hit, Logged, Pending, SessionRow, Sought, Source, Stored, bounded, with_raw
+from onetape.stores.store import (
+    CUT_OFF,
+    DRAFT,
+    Batch,
+    Hit,
+    Logged,
+    Pending,
+    SessionRow,
+    Sought,
+    Source,
+    Stored,
+    bounded,
+    with_raw,
+)
 from onetape.summary import Ask
 from onetape.tape import Record
 
@@ -52,8 +65,8 @@ class Memory:
         done: Future[None] = Future()
         with self._lock:
             kept = self._kept.get(batch.session_id)
-            if kept is None:
-                done.set_exception(Missing(f"there is no session {batch.session_id}"))
+            if kept is None or batch.is_cut_off:
+                done.set_exception(Missing(f"there is no session {batch.session_id}") if kept is None else StoreFailed(CUT_OFF))
                 return done
             kept.tape += batch.tape
             kept.events += batch.events

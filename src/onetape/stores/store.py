@@ -129,6 +129,13 @@ class Batch(Struct):
     """What else is to be kept of these events."""
     row: SessionRow | None = None
     """The session as it is after this batch."""
+    after: "Future[None] | None" = None
+    """The batch before this one, where nobody has waited for it: what follows something that could not be kept is not kept either, or
+    the tape would have a hole."""
+
+    @property
+    def is_cut_off(self) -> bool:
+        return self.after is not None and self.after.done() and self.after.exception() is not None
 
     def extend(self, more: "Batch") -> None:
         """By what follows."""
@@ -138,6 +145,9 @@ class Batch(Struct):
         self.row = more.row
 
 
+CUT_OFF = "what comes before this could not be kept"
+
+
 class Store(Protocol):
     # --- writing ---
     def create(self, row: SessionRow) -> None:
@@ -145,7 +155,7 @@ class Store(Protocol):
         ...
 
     def append(self, batch: Batch) -> "Future[None]":
-        """Done when it is committed. `StoreFailed` when it could not be: then nothing of it is."""
+        """Done when it is committed. `StoreFailed` when it, or the one before it, could not be: then nothing of it is."""
         ...
 
     def change(self, session_id: str, edit: Callable[[SessionRow], None]) -> SessionRow:

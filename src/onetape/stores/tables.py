@@ -12,9 +12,9 @@ from typing import Any
 
 import msgspec
 
-from onetape.errors import Exists, Missing
+from onetape.errors import Exists, Missing, StoreFailed
 from onetape.projection import Rows
-from onetape.stores.store import Batch, SessionRow, Stored
+from onetape.stores.store import CUT_OFF, Batch, SessionRow, Stored
 from onetape.summary import Ask
 from onetape.tape import Record
 
@@ -56,6 +56,8 @@ def _update(connection: sqlite3.Connection, columns: tuple[Any, ...]) -> None:
 
 
 def append(connection: sqlite3.Connection, batch: Batch, row: tuple[Any, ...] | None) -> None:
+    if batch.is_cut_off:
+        raise StoreFailed(CUT_OFF)
     number = _find(connection, batch.session_id)
     base = number << SHIFT
     _record(connection, list(enumerate(batch.tape, base + batch.number)))
