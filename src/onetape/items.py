@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from onetape import schema
 from onetape.drafts import Key, Shell
-from onetape.recent import Recent
+from onetape.recent import forget_oldest
 from onetape.schema import ContentPart, ItemKind, ItemRole
 
 # How many closed items stay known as parents. A child that names an older one has been waited for
@@ -74,7 +74,6 @@ class Family(Struct, frozen=True):
     """What later items must know of a call: its item, and the call that it is nested in."""
 
     item_id: str
-    parent_id: str | None
     under: str | None
 
 
@@ -84,8 +83,9 @@ class Items:
         self._count = 0
         self.open: dict[Key, OpenItem] = {}
         self.calls: dict[str, CallState] = {}
-        self.families: Recent[str, Family] = Recent(REMEMBERED)
-        self._latest: Recent[Key, str] = Recent(REMEMBERED)
+        # Dicts whose oldest entries are forgotten where they are written to: what remembers by itself takes longer than all else here.
+        self.families: dict[str, Family] = {}
+        self._latest: dict[Key, str] = {}
         self._background: set[str] = set()
 
     def new(
@@ -100,6 +100,8 @@ class Items:
         item_id = f"{self._prefix}{self._count}"
         if message is not None:
             self._latest[message] = item_id
+            if len(self._latest) > REMEMBERED:
+                forget_oldest(self._latest)
         return item_id
 
     def parent(self, message: Key | None, under: str | None) -> str | None:
@@ -109,8 +111,13 @@ class Items:
         family = self.families.get(under) if under is not None else None
         return family.item_id if family else None
 
-    def remember(self, call: CallState) -> None:
-        self.families[call.call_id] = Family(call.item.item_id, call.item.parent_id, call.under)
+    def called(self, call_id: str, item: OpenItem, under: str | None, is_final: bool, shell: Shell | None) -> CallState:
+        """A call that awaits its result from now on."""
+        call = self.calls[call_id] = CallState(call_id, item, under, is_final, shell)
+        self.families[call_id] = Family(item.item_id, under)
+        if len(self.families) > REMEMBERED:
+            forget_oldest(self.families)
+        return call
 
     # --- background work ---
 

@@ -14,4 +14,8 @@ class Recent(dict[K, V]):
     def __setitem__(self, key: K, value: V) -> None:
         dict.__setitem__(self, key, value)  # not super(): this is on the way of every item
         if len(self) > self._limit:
-            del self[next(iter(self))]
+            forget_oldest(self)
+
+
+def forget_oldest(entries: dict[K, V]) -> None:
+    del entries[next(iter(entries))]

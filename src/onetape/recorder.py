@@ -1,28 +1,24 @@
 """Drafts into numbered events. The promises are kept here, and only here.
 
-The recorder owns ids, numbers and times; the missing delta; double closes; the
-table of asks; and everything that must be closed when a turn, a process or the
-session ends. It knows no agent: a promise that would need "if the agent is X"
-belongs into X's translator.
-
-Whether an event is synthetic follows from its cause: what a `recv` says is the
-agent's, all else (a send, an exit, a promise kept) is ours.
+The recorder owns items and their ids; the missing delta; double closes; the table
+of asks; and everything that must be closed when a turn, a process or the session
+ends. It knows no agent: a promise that would need "if the agent is X" belongs into
+X's translator. Numbers, times and envelopes are the pen's (pen.py).
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from itertools import count, repeat
 from typing import Any
 
-from msgspec import UNSET, Raw
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from onetape import drafts as d
 from onetape import schema
 from onetape.asks import Asks, Pending, id_of, permission_data, question_data
-from onetape.clock import Clock
 from onetape.echoes import Echoes
 from onetape.ending import Ending
 from onetape.items import CallState, Items, OpenItem, merged, shell_part
+from onetape.pen import Pen
 from onetape.recent import Recent
 from onetape.schema import ContentPart, DeltaData, Event, Item, ItemCompleted, ItemData, ItemDelta, ItemStarted, ItemStatus, TurnStatus
 from onetape.tape import Head, Record, hash_of
@@ -34,20 +30,10 @@ class Recorder:
         spent: Callable[[], schema.Usage | None] = lambda: None,
     ) -> None:  # fmt: skip
         """`spent`: what a turn was billed that nobody but us will end."""
-        self._session_id = session_id
-        self._native_session_id: str | None = None
-        self._event_prefix = f"evt_{key}_"
+        self._pen = Pen(session_id, key, head.started, include_raw=include_raw, preface=lambda: self._start({}, ours=True))
         self._identity = _identity(head)
-        self._clock = Clock(head.started)
-        self._include_raw = include_raw
         self._chatty = chatty
         self._spent = spent
-        self._sequence = 0
-        self._events: list[Event] = []
-        self._cause: Record | None = None
-        self._raw: Raw | None = None
-        self._is_native = False
-        self._clock.at(0.0)
         self._announced: dict[str, Any] | None = None
         self._turn_id: str | None = None
         self._failed_with: str | None = None
@@ -62,7 +48,6 @@ class Recorder:
         self._echoes = Echoes()
         self._queue_is_due = False
         self._ending = Ending()
-        self._has_ended = False
         self.blobs: list[d.Blob] = []
         """What the last records brought; whoever keeps them takes them before the next ones."""
 
@@ -70,58 +55,44 @@ class Recorder:
 
     def record(self, cause: Record, drafts: Sequence[d.Draft]) -> list[Event]:
         """The events of one tape record."""
-        if not drafts and cause.t == self._clock.t and not self.blobs and not self._ending.exited:
+        if not drafts and cause.t == self._pen.t and not self.blobs and not self._ending.exited:
             return []  # as of every other line, which says nothing new
         self._begin(cause)
         for draft in drafts:
             _VERBS[type(draft)](self, draft)
-        return self._events
+        return self._pen.events
 
     def heard(self, causes: list[Record], told: list[list[d.Draft]]) -> list[list[Event]]:
         """The events of each of these, which the agent said one after the other: what `record` makes of them, in one go."""
         events: list[list[Event]] = []
+        pen = self._pen
         self._begin(causes[0])
-        clock, includes_raw = self._clock, self._include_raw
         for cause, drafts in zip(causes, told, strict=True):
-            self._events = []
-            self._cause = cause
-            if includes_raw:
-                self._raw = cause.payload
-            if cause.t != clock.t:
-                clock.at(cause.t)
+            if not drafts and cause.t == pen.t:
+                events.append([])
+                continue
+            pen.dip_again(cause)
             for draft in drafts:
                 _VERBS[type(draft)](self, draft)
-            events.append(self._events)
+            events.append(pen.events)
         return events
 
     def speaking(self, key: d.Key) -> OpenItem | None:
         """The message that is open under this key; none once the session has ended, whatever the agent still says."""
-        return None if self._has_ended else self._items.open.get(key)
+        return None if self._pen.is_over else self._items.open.get(key)
 
     def words(self, causes: list[Record], item: OpenItem, texts: list[str]) -> list[Event]:
         """The short way for the next words of an open message, one record each: the same events as `record` would make."""
         item.add(texts)
         if self.blobs:
             self.blobs.clear()
-        first, self._sequence = self._sequence + 1, self._sequence + len(texts)
-        prefix, session_id, native_session_id, at = self._event_prefix, self._session_id, self._native_session_id, self._clock.at
-        item_id, native_id = item.item_id, item.native_id
-        # Bare lines have all one time, and nobody asks for the lines of a long answer.
-        is_one_time = {cause.t for cause in causes} == {self._clock.t}
-        times = repeat(self._clock.text) if is_one_time else [at(cause.t) for cause in causes]
-        lines = [cause.payload for cause in causes] if self._include_raw else repeat(None)
-        return [
-            ItemDelta(
-                f"{prefix}{number}", number, time, session_id, native_session_id, False, "agent", DeltaData(item_id, native_id, text), raw
-            )
-            for number, text, time, raw in zip(count(first), texts, times, lines)
-        ]
+        return self._pen.tell_words(causes, item.item_id, item.native_id, texts)
 
     def signal(self, cause: Record, name: Any) -> list[Event]:
         """We signalled the process: if it now ends, it was stopped and did not fail."""
         self._begin(cause)
         self._ending.signal(name)
-        return self._events
+        return self._pen.events
 
     def stderr(self, line: str) -> None:
         self._revive()
@@ -139,7 +110,7 @@ class Recorder:
             _VERBS[type(draft)](self, draft)
         self._ending.exit(code, in_turn=self._turn_id is not None)
         self._process_gone(stopped=self._ending.stopped)
-        return self._events
+        return self._pen.events
 
     def end(self, cause: Record, verdict: dict[str, Any]) -> list[Event]:
         """The daemon ended the session, and says why."""
@@ -147,26 +118,21 @@ class Recorder:
         reason, by, why = verdict.get("reason", "completed"), verdict.get("terminated_by", "daemon"), verdict.get("message")
         self._process_gone(stopped=reason != "error", why=why)
         self._end_session(self._ending.error(why, by) if reason == "error" else schema.EndedData(reason, by))
-        return self._events
+        return self._pen.events
 
     def finish(self) -> list[Event]:
         """The tape is over: what is open is closed, and the session with it."""
-        self._events, self._cause, self._raw, self._is_native = [], None, None, False
+        self._pen.lift()
         # A process that died before it said anything was a session too.
-        if (self._sequence or self._ending.exited) and not self._has_ended:
+        if (self._pen.sequence or self._ending.exited) and not self._pen.is_over:
             if not self._ending.exited:
                 self._ending.was_in_turn = self._turn_id is not None
             self._process_gone(stopped=False)
             self._end_session(self._ending.verdict(self._last_turn, self._chatty))
-        return self._events
+        return self._pen.events
 
     def _begin(self, cause: Record) -> None:
-        self._events = []
-        self._cause = cause
-        self._raw = cause.payload if self._include_raw else None
-        self._is_native = cause.dir == "recv"
-        if cause.t != self._clock.t:
-            self._clock.at(cause.t)
+        self._pen.dip(cause)
         if self.blobs:
             self.blobs.clear()
         if self._ending.exited and cause.dir in ("recv", "send"):
@@ -176,23 +142,6 @@ class Recorder:
         """Something happens after an exit: another process took the session up."""
         if self._ending.exited:
             self._ending = Ending()
-
-    # --- envelopes ----------------------------------------------------------
-
-    def _emit(self, kind: type[Any], data: Any, ours: bool = False) -> None:
-        """One event. `ours`: made to keep a promise, whatever the cause."""
-        if self._announced is None and kind is not schema.SessionStarted:
-            self._start({}, ours=True)
-        if self._has_ended:
-            return
-        self._sequence = sequence = self._sequence + 1
-        synthetic = ours or not self._is_native
-        self._events.append(
-            kind(
-                f"{self._event_prefix}{sequence}", sequence, self._clock.text, self._session_id, self._native_session_id,
-                synthetic, "daemon" if synthetic else "agent", data, self._raw,
-            )
-        )  # fmt: skip
 
     # --- the session --------------------------------------------------------
 
@@ -208,14 +157,13 @@ class Recorder:
     def _start(self, told: dict[str, Any], *, ours: bool = False) -> None:
         metadata = self._identity | told
         self._announced = metadata
-        self._emit(schema.SessionStarted, schema.StartedData(metadata), ours=ours)
+        self._pen.tell(schema.SessionStarted, schema.StartedData(metadata), ours=ours)
 
     def _native_session(self, draft: d.NativeSession) -> None:
-        self._native_session_id = draft.id
+        self._pen.native_session_id = draft.id
 
     def _end_session(self, data: schema.EndedData) -> None:
-        self._emit(schema.SessionEnded, data, ours=True)
-        self._has_ended = True
+        self._pen.tell(schema.SessionEnded, data, ours=True)
 
     # --- turns --------------------------------------------------------------
 
@@ -229,7 +177,7 @@ class Recorder:
         self._turn_id = draft.turn_id if draft.turn_id and draft.turn_id not in self._turn_ids else f"turn_{self._turns}"
         self._turn_ids[self._turn_id] = None
         self._failed_with = None
-        self._emit(schema.TurnStarted, schema.TurnStartedData("started", self._turn_id, draft.metadata or UNSET), ours=ours)
+        self._pen.tell(schema.TurnStarted, schema.TurnStartedData("started", self._turn_id, draft.metadata or UNSET), ours=ours)
 
     def _end_turn(self, draft: d.EndTurn, *, ours: bool = False) -> None:
         if self._turn_id is None:
@@ -246,14 +194,14 @@ class Recorder:
             usage=draft.usage or UNSET,
             error=(draft.error or self._failed_with or UNSET) if draft.status == "failed" else UNSET,
         )
-        self._emit(schema.TurnEnded, schema.TurnEndedData("ended", self._turn_id, outcome), ours=ours)
+        self._pen.tell(schema.TurnEnded, schema.TurnEndedData("ended", self._turn_id, outcome), ours=ours)
         self._turn_id, self._last_turn = None, draft.status
 
     def _failure(self, draft: d.Failure, *, ours: bool = False) -> None:
         if self._turn_id is not None and self._failed_with is not None:
             return  # the same failure, told again
         self._failed_with = draft.message
-        self._emit(schema.Error, schema.ErrorData(draft.message, draft.code, draft.details), ours=ours)
+        self._pen.tell(schema.Error, schema.ErrorData(draft.message, draft.code, draft.details), ours=ours)
 
     def _inside(self, under: str | None) -> None:
         """Before any item that is not a status: root items are inside a turn, and come after its user message."""
@@ -345,18 +293,15 @@ class Recorder:
         text, visibility, under, native_id = draft.text, draft.visibility, draft.under, draft.native_id
         if under is not None or self._turn_id is None or self._queue_is_due:
             self._inside(under)
-        parent_id = self._items.parent(None, under)
         item_id = self._items.new_id(draft.message)
         first: ContentPart = schema.Text("") if visibility is None else schema.Reasoning("", visibility)
         whole: ContentPart = schema.Text(text) if visibility is None else schema.Reasoning(text, visibility)
-        self._emit(ItemStarted, ItemData(Item(item_id, native_id, parent_id, "message", "assistant", [first], "in_progress")))
-        if text:
-            self._emit(ItemDelta, DeltaData(item_id, native_id, text), True)
-        self._emit(ItemCompleted, ItemData(Item(item_id, native_id, parent_id, "message", "assistant", [whole], draft.status)))
+        parent_id = None if under is None else self._items.parent(None, under)
+        self._pen.tell_whole(item_id, native_id, parent_id, "message", "assistant", [first], [whole], draft.status, text)
 
     def _delta(self, item: OpenItem, text: str, *, ours: bool = False) -> None:
         item.add([text])
-        self._emit(ItemDelta, DeltaData(item.item_id, item.native_id, text), ours=ours)
+        self._pen.tell(ItemDelta, DeltaData(item.item_id, item.native_id, text), ours=ours)
 
     # --- tools --------------------------------------------------------------
 
@@ -368,25 +313,34 @@ class Recorder:
         if call is None:
             if draft.call_id in self._items.families:
                 return  # it has its result already: said again
-            self._inside(draft.under)
-            call = self._open_call(draft, ours=ours)
+            if draft.under is not None or self._turn_id is None or self._queue_is_due:
+                self._inside(draft.under)
+            call = self._open_call(draft, ours)
+        else:
+            self._complete_call(call, draft, ours)
+        if alone:
+            self._open_result(call, None)
+            self._end_turn(d.EndTurn(), ours=True)
+
+    def _open_call(self, draft: d.Call, ours: bool) -> CallState:
+        call_id, arguments, under = draft.call_id, draft.arguments, draft.under
+        first = schema.ToolCall(draft.name, arguments or "", call_id)
+        parent = self._items.parent(draft.message, under)
+        item = self._items.new("tool_call", "assistant", first, parent, draft.native_id or call_id, under)
+        call = self._items.called(call_id, item, under, arguments is not None, draft.shell)
+        if arguments is None:
+            self._emit_item(ItemStarted, item, [first], "in_progress", ours=ours)
+        else:
+            content: list[ContentPart] = [first]
+            self._pen.tell_whole(item.item_id, item.native_id, parent, "tool_call", "assistant", content, content, "completed", "", ours)
+        return call
+
+    def _complete_call(self, call: CallState, draft: d.Call, ours: bool) -> None:
         call.shell = draft.shell or call.shell
         if draft.arguments is not None and not call.is_final:
             call.is_final = True
             part = schema.ToolCall(draft.name, draft.arguments, draft.call_id)
             self._emit_item(ItemCompleted, call.item, [part], "completed", ours=ours)
-        if alone:
-            self._open_result(call, None)
-            self._end_turn(d.EndTurn(), ours=True)
-
-    def _open_call(self, draft: d.Call, *, ours: bool) -> CallState:
-        first = schema.ToolCall(draft.name, draft.arguments or "", draft.call_id)
-        parent = self._items.parent(draft.message, draft.under)
-        item = self._items.new("tool_call", "assistant", first, parent, draft.native_id or draft.call_id, draft.under)
-        call = self._items.calls[draft.call_id] = CallState(draft.call_id, item, draft.under)
-        self._items.remember(call)
-        self._emit_item(ItemStarted, item, [first], "in_progress", ours=ours)
-        return call
 
     def _running(self, draft: d.Running) -> None:
         if draft.background:
@@ -411,21 +365,29 @@ class Recorder:
                 return  # a second result: the first counts
             self._call(d.Call(draft.call_id, "unknown", ""), ours=True)  # its call was before this tape began
             call = self._items.calls[draft.call_id]
-        self._resolve_by_outcome(call, refused=draft.refused)
+        if self._asks.pending:
+            self._resolve_by_outcome(call, refused=draft.refused)
         self._close_call(call, draft)
 
     def _close_call(self, call: CallState, draft: d.Result, *, ours: bool = False) -> None:
         """Call and result to their ends: what is not said yet is said now."""
         if not call.is_final:
             self._emit_item(ItemCompleted, call.item, [call.item.first], "failed", ours=True)
-        result = self._open_result(call, draft.native_id, ours=ours)
-        output = "".join(result.chunks) if draft.output is None else draft.output
-        shell = merged(call.shell, draft.shell)
-        content: list[ContentPart] = [schema.ToolResult(call.call_id, output)]
-        content += [shell_part(shell)] if shell else []
+        call_id, result, output = call.call_id, call.result, draft.output
+        if output is None:
+            output = "" if result is None else "".join(result.chunks)
+        content: list[ContentPart] = [schema.ToolResult(call_id, output)]
+        if (shell := merged(call.shell, draft.shell)) is not None:
+            content.append(shell_part(shell))
         content += draft.parts
-        self._emit_item(ItemCompleted, result, content, "failed" if draft.failed else "completed", ours=ours)
-        del self._items.calls[call.call_id]
+        status: ItemStatus = "failed" if draft.failed else "completed"
+        if result is None:
+            first: list[ContentPart] = [schema.ToolResult(call_id, "")]
+            native_id, parent_id = draft.native_id or call_id, call.item.parent_id
+            self._pen.tell_whole(self._items.new_id(), native_id, parent_id, "tool_result", "tool", first, content, status, "", ours)
+        else:
+            self._emit_item(ItemCompleted, result, content, status, ours=ours)
+        del self._items.calls[call_id]
 
     def _open_result(self, call: CallState, native_id: str | None, *, ours: bool = False) -> OpenItem:
         if call.result is None:
@@ -445,9 +407,9 @@ class Recorder:
         if not self._asks.request(draft):
             return
         if isinstance(draft, d.Ask):
-            self._emit(schema.PermissionRequested, permission_data(draft))
+            self._pen.tell(schema.PermissionRequested, permission_data(draft))
         else:
-            self._emit(schema.QuestionRequested, question_data(draft))
+            self._pen.tell(schema.QuestionRequested, question_data(draft))
 
     def _named_as_called(self, ask: d.Ask) -> d.Ask:
         """An agent may name the tool of a call in one way, and ask for it in another."""
@@ -460,21 +422,21 @@ class Recorder:
     def _answer(self, draft: d.Answer, *, ours: bool = False) -> None:
         ask = self._asks.resolve(draft.permission_id)
         if isinstance(ask, d.Ask):
-            self._emit(schema.PermissionResolved, permission_data(ask, draft), ours=ours)
+            self._pen.tell(schema.PermissionResolved, permission_data(ask, draft), ours=ours)
         elif ask is not None:
-            self._emit(schema.QuestionResolved, question_data(ask, d.Reply(draft.permission_id, None)), ours=ours)
+            self._pen.tell(schema.QuestionResolved, question_data(ask, d.Reply(draft.permission_id, None)), ours=ours)
 
     def _reply(self, draft: d.Reply, *, ours: bool = False) -> None:
         ask = self._asks.resolve(draft.question_id)
         if isinstance(ask, d.Query):
-            self._emit(schema.QuestionResolved, question_data(ask, draft), ours=ours or draft.ours)
+            self._pen.tell(schema.QuestionResolved, question_data(ask, draft), ours=ours or draft.ours)
 
     def _reject(self, ask: Pending) -> None:
         self._answer(d.Answer(id_of(ask), "reject"), ours=True)
 
     def _resolve_by_outcome(self, call: CallState, *, refused: bool) -> None:
         """The answer is not on the tape (a stranger's recording): whether it ran tells."""
-        for ask in self._asks.of_call(call.call_id) if self._asks.pending else ():
+        for ask in self._asks.of_call(call.call_id):
             if refused or isinstance(ask, d.Query):
                 self._reject(ask)
             else:
@@ -513,8 +475,8 @@ class Recorder:
             self._end_turn(d.EndTurn(), ours=True)
 
     def _unreadable(self, draft: d.Unreadable) -> None:
-        line = b"" if self._cause is None else self._cause.line
-        self._emit(schema.AgentUnparsed, schema.UnparsedData(draft.error, draft.location, hash_of(line)), ours=True)
+        line = b"" if self._pen.cause is None else self._pen.cause.line
+        self._pen.tell(schema.AgentUnparsed, schema.UnparsedData(draft.error, draft.location, hash_of(line)), ours=True)
 
     def _blob(self, draft: d.Blob) -> None:
         self.blobs.append(draft)
@@ -528,13 +490,12 @@ class Recorder:
         self, kind: schema.ItemKind, role: schema.ItemRole | None, content: list[ContentPart],
         native_id: str | None, under: str | None, status: ItemStatus = "completed", *, ours: bool = False,
     ) -> None:  # fmt: skip
-        item = self._items.new(kind, role, content[0] if content else schema.Text(""), self._items.parent(None, under), native_id, under)
-        self._emit_item(ItemStarted, item, content, "in_progress", ours=ours)
-        self._emit_item(ItemCompleted, item, content, status, ours=ours)
+        parent_id = None if under is None else self._items.parent(None, under)
+        self._pen.tell_whole(self._items.new_id(), native_id, parent_id, kind, role, content, content, status, "", ours)
 
     def _emit_item(self, kind: type[Any], item: OpenItem, content: list[ContentPart], status: ItemStatus, *, ours: bool = False) -> None:
         told = Item(item.item_id, item.native_id, item.parent_id, item.kind, item.role, content, status)
-        self._emit(kind, ItemData(told), ours)
+        self._pen.tell(kind, ItemData(told), ours)
 
     # --- closing ------------------------------------------------------------
 

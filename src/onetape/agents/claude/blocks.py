@@ -150,10 +150,7 @@ class Blocks:
             return [d.Close(streamed.key, words, status, hidden)]
         if not words and kind == "text":
             return []
-        self._count += 1
-        key = (under, message, self._count)
-        visibility: Visibility | None = "private" if hidden else _VISIBILITY.get(kind)
-        return [d.Open(key, visibility, message, under, message), d.Close(key, words, status)]
+        return [d.Spoken(words, "private" if hidden else _VISIBILITY.get(kind), message, under, message, status)]
 
     def abandon(self, under: str | None = None) -> list[d.Draft]:
         """A new attempt begins, or the turn is over: what was begun and never told whole has failed."""
