@@ -159,4 +159,5 @@ def test_the_short_way_says_the_same(at: int, monkeypatch: pytest.MonkeyPatch) -
     assert bytes_of(list(transcribe(iter(records), agent, dialect=dialect))) == quick, "taken one by one"
     for translator in agent.translators:
         monkeypatch.setattr(translator, "hot", None)
+        monkeypatch.setattr(translator, "often", None)
     assert bytes_of(list(transcribe(list(records), agent, dialect=dialect))) == quick

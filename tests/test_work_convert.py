@@ -18,11 +18,12 @@ from onetape.agents import registry
 from onetape.schema import to_json
 from onetape.tape import Record
 from onetape.transcribe import UNDECIDED, transcribe
-from onetape.translator import FEW, TOGETHER, Hot, Translator
+from onetape.translator import FEW, NOT_HOT, TOGETHER, Hot, Translator
 
 BENCH = Path(__file__).parent.parent / "bench"
 AGENTS = ("amp", "claude", "codex", "opencode", "pi")
 STREAMING = ("claude", "codex", "opencode", "pi")
+OFTEN = ("claude",)
 PIECES = 3000
 CALLS = 300
 
@@ -54,15 +55,25 @@ def counted(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str) -> list[None
     return calls
 
 
+def plain(translator: type[Translator], line: bytes) -> Any:
+    """The struct of a message that comes often; None for another."""
+    try:
+        return translator.often and translator.often.decode(Raw(line))
+    except NOT_HOT:
+        return None
+
+
 # --- decodes and encodes ----------------------------------------------------
 
 
 @pytest.mark.parametrize("agent", AGENTS)
 def test_a_line_is_decoded_once(agent: str, native: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    source = native.of(agent).tools(CALLS)
-    decodes = counted(monkeypatch, tape, "quick")
+    source, translator = native.of(agent).tools(CALLS), main(agent)
+    decodes, read = counted(monkeypatch, tape, "quick"), counted(monkeypatch, translator, "read_often")
     assert list(transcribe(source, agent))
-    assert len(decodes) <= source.count(b"\n") + 2 * UNDECIDED, "and the first ones twice more, to see who is speaking"
+    often = 0 if translator.often is None else sum(plain(translator, line) is not None for line in source.splitlines())
+    assert len(read) == often, "as the struct of what matters in it, or as a whole, and never both"
+    assert len(decodes) + often <= source.count(b"\n") + 2 * UNDECIDED, "and the first ones twice more, to see who is speaking"
 
 
 @pytest.mark.parametrize("agent", STREAMING)
@@ -154,6 +165,22 @@ def test_words_of_another_shape_are_told_as_they_would_be_alone(agent: str, nati
     tapes = [[*records[:at], Record(1.0, "recv", Raw(line)), *records[at:]] for line in changed(bytes(records[at].payload))]
     quick = [list(map(to_json, transcribe(tape, agent))) for tape in tapes]
     monkeypatch.setattr(main(agent), "hot", None)
+    assert [list(map(to_json, transcribe(tape, agent))) for tape in tapes] == quick
+
+
+@pytest.mark.parametrize("agent", OFTEN)
+def test_often_lines_of_another_shape_are_read_as_they_would_be_alone(agent: str, native: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever is missing, added or odd in one of them."""
+    lines = native.of(agent).tools(3).splitlines()
+    assert any(plain(main(agent), line) is not None for line in lines)
+    tapes = [
+        [Record(at / 10, "recv", Raw(line)) for at, line in enumerate([*lines[:at], other, *lines[at + 1 :]])]
+        for at, line in enumerate(lines)
+        if plain(main(agent), line) is not None
+        for other in changed(line)
+    ]
+    quick = [list(map(to_json, transcribe(tape, agent))) for tape in tapes]
+    monkeypatch.setattr(main(agent), "often", None)
     assert [list(map(to_json, transcribe(tape, agent))) for tape in tapes] == quick
 
 

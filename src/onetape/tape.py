@@ -136,10 +136,10 @@ def lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
     Split at "\\n" alone: U+2028 and friends occur inside JSON strings. The last
     line may lack its newline. A long line is joined once, not once per chunk.
     """
-    return chain.from_iterable(_completed(chunks))
+    return chain.from_iterable(completed(chunks))
 
 
-def _completed(chunks: Iterable[bytes]) -> Iterator[list[bytes]]:
+def completed(chunks: Iterable[bytes]) -> Iterator[list[bytes]]:
     """The lines that each chunk completes."""
     pending: list[bytes] = []
     for chunk in chunks:
@@ -170,7 +170,7 @@ def read(source: Iterable[bytes]) -> Iterator[Record]:
 
 def batches(source: Iterable[bytes]) -> Iterator[list[Record]]:
     """The same, together what comes together."""
-    said = (some if _are_plain(some) else [line for line in some if line and not line.isspace()] for some in _completed(source))
+    said = (some if _are_plain(some) else [line for line in some if line and not line.isspace()] for some in completed(source))
     leading: list[bytes] = []
     as_record = None
     for some in said:
@@ -180,7 +180,9 @@ def batches(source: Iterable[bytes]) -> Iterator[list[Record]]:
     as_records = _taped_ones if as_record is _taped else _bare_ones
     for some in chain([leading], said):
         for at in range(0, len(some), TOGETHER):
-            yield as_records(some[at : at + TOGETHER])
+            together = some[at : at + TOGETHER]
+            records = as_records(together)
+            yield records if all(map(bytes.isascii, together)) else [*map(_as_text, records, together)]
 
 
 def _reader(leading: list[bytes]) -> Callable[[bytes], Record] | None:
@@ -199,6 +201,11 @@ def _taped_ones(lines: list[bytes]) -> list[Record]:
 
 def _bare_ones(lines: list[bytes]) -> list[Record]:
     return [Record(0.0, "recv", said) for said in map(Raw, lines)] if _are_plain(lines) else [*map(_bare, lines)]
+
+
+def _as_text(record: Record, line: bytes) -> Record:
+    """Whoever decodes only a part of a line would not find out that another part is no text."""
+    return record if _is_text(line) or bytes(record.payload).startswith(b'"') else quoted(record)
 
 
 def _are_plain(lines: list[bytes]) -> bool:

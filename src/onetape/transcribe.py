@@ -23,7 +23,7 @@ from onetape.errors import Refused, Unparsed
 from onetape.recorder import Recorder
 from onetape.schema import Event
 from onetape.tape import Head, Record
-from onetape.translator import NOT_HOT, Send, Translator
+from onetape.translator import MALFORMED, NOT_HOT, Send, Translator
 
 # How many records may pass before a dialect is recognised; then the agent's main one is taken.
 UNDECIDED = 64
@@ -123,11 +123,11 @@ class Transcriber:
         if len(natives) < 2:
             kept, events, demanded = self.step(records[at])
             return [kept], [events], demanded
-        drafts: list[list[Draft]] = []
-        demanded, feed = [], self.translator.feed
-        for native in natives:
-            outputs = feed(native)
-            drafts.append(outputs)  # type: ignore[arg-type]
+        drafts: list[list[Any]] = []
+        demanded, feed = list[Send](), self.translator.feed
+        for place, native in enumerate(natives, at):
+            outputs = feed(native) if type(native) is dict else self._read_often(native, records[place])
+            drafts.append(outputs)
             if outputs and Send in map(type, outputs):
                 drafts[-1], demanded = _apart(outputs)
                 break
@@ -135,13 +135,27 @@ class Transcriber:
         self._last = heard[-1]
         return heard, self._recorder.heard(heard, drafts), demanded
 
-    def _ordinary(self, records: list[Record], at: int) -> list[dict[str, Any]]:
-        """What is said from this place on, up to a line that is no object or that the agent did not say, or to an answer's next words."""
-        natives: list[dict[str, Any]] = []
-        quick = tape.quick
+    def _read_often(self, message: Any, record: Record) -> list[Any]:
+        try:
+            drafts = self.translator.read_often(message)
+        except MALFORMED as error:
+            return [*self.translator.unreadable(error)]
+        return self.translator.feed(tape.quick(record.payload)) if drafts is None else drafts
+
+    def _ordinary(self, records: list[Record], at: int) -> list[Any]:
+        """What is said from this place on, up to a line that is no object or that the agent did not say, or to an answer's next words:
+        a struct of each message that comes often, a dict of any other."""
+        natives: list[Any] = []
+        often, quick = self.translator.often.decode if self.translator.often is not None else None, tape.quick
         for record in records[at : self._words_after(records, at)]:
             if record.dir != "recv" or record.stream is not None or record.note is not None:  # as is_heard says
                 break
+            if often is not None:
+                try:
+                    natives.append(often(record.payload))
+                    continue
+                except NOT_HOT:
+                    pass
             try:
                 native = quick(record.payload)
             except NOT_HOT:

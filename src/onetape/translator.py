@@ -15,7 +15,7 @@ Events come from what crossed the wire and never from a command itself, so a
 replay needs no commands and a stranger's recording converts like our own.
 Subclasses write `_read`, `_sent` and `_write`, and where they need them
 `_begin`, `_open`, `_end` and `_finish`: generators, one arm of a `match` per native shape.
-`hot` and `glance` are a shortcut for speed alone.
+`hot` and `glance`, `often` and `read_often` are shortcuts for speed alone.
 """
 
 from collections.abc import Callable, Iterable
@@ -115,6 +115,17 @@ def hot(mark: bytes, shape: Any, place: str, words: str) -> Hot:
     return Hot(mark, one.decode, many.decode, attrgetter(*place.split()), attrgetter(words))
 
 
+class Often(Struct, frozen=True):
+    """The messages that most other lines are, for a short way past looking at them field by field."""
+
+    decode: Callable[[Raw], Any]
+
+
+def often(shapes: Any) -> Often:
+    """`shapes`: structs of the few fields that matter, told apart by a tag. Whatever does not fit one of them takes the ordinary way."""
+    return Often(msgspec.json.Decoder(shapes).decode)
+
+
 NOT_HOT = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
@@ -130,6 +141,9 @@ class Translator:
     """A message may be sent while a turn runs, and joins it. Elsewhere whoever drives the agent holds it back until the turn is over."""
     hot: ClassVar[Hot | None] = None
     """Must say the same as `_read` says; a test compares the two over every recording."""
+
+    often: ClassVar[Often | None] = None
+    """Must be read to say the same as `_read` says; a test compares the two over every recording."""
 
     def __init__(self, head: Head) -> None:
         self.head = head
@@ -176,10 +190,17 @@ class Translator:
             return fitting(self._read(native))
         except MALFORMED as error:
             # All or nothing: half a message would be a lie. The tape keeps the whole.
-            return [Unreadable(_reason(error), type(self).__name__)]
+            return [*self.unreadable(error)]
+
+    def unreadable(self, error: Exception) -> list[Draft]:
+        return [Unreadable(_reason(error), type(self).__name__)]
 
     def glance(self, message: Any) -> Add | None:
         """The words in a hot message; None: `feed` it."""
+        return None
+
+    def read_often(self, message: Any) -> list[Draft] | None:
+        """What a message that comes often says. None, and nothing is changed, where that takes the whole line: `feed` it."""
         return None
 
     def sent(self, native: Native) -> list[Draft]:
@@ -203,7 +224,7 @@ class Translator:
         try:
             return fitting(drafts)
         except MALFORMED as error:
-            return [Unreadable(_reason(error), type(self).__name__)]
+            return self.unreadable(error)
 
     # --- what an agent writes ---
 

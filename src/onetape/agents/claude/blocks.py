@@ -121,16 +121,11 @@ class Blocks:
         status: Any = "failed" if aborted else "completed"
         match block["type"]:  # by it alone, and the fields one by one: a pattern of three takes three times as long
             case "text" | "thinking" as kind if isinstance(words := block.get(kind), str):
-                return self._said(message, kind, words, under, status)
+                return self.said(message, kind, words, under, status)
             case "tool_use" | "server_tool_use" | "mcp_tool_use" if "input" in block and (called := call_of(block)):
-                id, name = called
-                if self._open:
-                    self._forget(lambda block: block.call_id == id)
-                args, server = block["input"], block.get("server_name")
-                shell = d.Shell(_command(args)) if name in SHELLS else None
-                return [d.Call(id, f"{server}.{name}" if server else tool_name(name), arguments(args), message, under, shell=shell)]
+                return [self.called(message, *called, block["input"], under, block.get("server_name"))]
             case "redacted_thinking" as kind:
-                return self._said(message, kind, "", under, status)
+                return self.said(message, kind, "", under, status)
             case str() as kind if kind.endswith("tool_result") and "content" in block and isinstance(id := block.get("tool_use_id"), str):
                 content = block["content"]
                 failed = bool(block.get("is_error")) or (isinstance(content, dict) and "error_code" in content)
@@ -142,7 +137,13 @@ class Blocks:
             case _:
                 return [d.Unknown(block)]
 
-    def _said(self, message: str, kind: str, words: str, under: str | None, status: Any) -> list[d.Draft]:
+    def called(self, message: str, id: str, name: str, args: Any, under: str | None, server: Any = None) -> d.Call:
+        if self._open:
+            self._forget(lambda block: block.call_id == id)
+        shell = d.Shell(_command(args)) if name in SHELLS else None
+        return d.Call(id, f"{server}.{name}" if server else tool_name(name), arguments(args), message, under, None, shell)
+
+    def said(self, message: str, kind: str, words: str, under: str | None, status: Any) -> list[d.Draft]:
         streamed = self._forget(lambda block: block.kind == kind and block.key[:2] == (under, message)) if self._open else None
         # Thinking without words was thought all the same: the program was not given it to show.
         hidden: list[ContentPart] | None = [Reasoning("", "private")] if kind == "thinking" and not words else None

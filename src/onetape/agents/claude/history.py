@@ -280,7 +280,7 @@ class History(Translator):
         denial, decision = native.get("toolDenialKind"), native.get("permissionDecision")
         self._was_cut = self._was_cut or denial == "interrupted"
         meta = [{"id": call, "non_execution_kind": denial, "permission_decision": decision}] if denial or decision else None
-        yield from self._tools.result(block, told, meta, under)
+        yield from self._tools.result_of(block, told, meta, under)
 
     # --- the agent's lines --------------------------------------------------
 

@@ -21,10 +21,9 @@ _REFUSALS = (
 )  # fmt: skip
 
 
-def result_of(tool: str, args: dict[str, Any], block: dict[str, Any], told: Any, meta: Any) -> tuple[Result, list[Blob]]:
+def result_of(tool: str, args: dict[str, Any], id: str, content: Any, failed: bool, told: Any, meta: Any) -> tuple[Result, list[Blob]]:
     """The result draft of one `tool_result` block."""
-    failed = bool(block.get("is_error"))
-    output, parts, kept = _content(block.get("content"))
+    output, parts, kept = _content(content)
     output = unwrapped(output)
     shell = None
     if tool in SHELLS:
@@ -32,8 +31,8 @@ def result_of(tool: str, args: dict[str, Any], block: dict[str, Any], told: Any,
     elif not failed:
         output = _report(told) if tool in AGENTS and isinstance(told, dict) and "content" in told else output
         parts += _files(tool, args, told, output)
-    refused = failed and _was_refused(output, block["tool_use_id"], meta, shell)
-    return Result(block["tool_use_id"], output, failed=failed, refused=refused, parts=tuple(parts), shell=shell), kept
+    refused = failed and _was_refused(output, id, meta, shell)
+    return Result(id, output, failed, refused, tuple(parts), shell), kept
 
 
 def _content(content: Any) -> tuple[str, list[ContentPart], list[Blob]]:

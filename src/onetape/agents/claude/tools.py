@@ -30,13 +30,15 @@ class Tools:
             case "tool_use" | "server_tool_use" | "mcp_tool_use" as kind if isinstance(args := block.get("input"), dict):
                 if (called := call_of(block)) is None:
                     return None
-                id, name = called
-                self._calls[id] = name, args
-                if under is None and kind == "tool_use":
-                    self._awaited.add(id)
-                return id
+                self.called(*called, args, under, is_awaited=kind == "tool_use")
+                return called[0]
             case _:
                 return None
+
+    def called(self, id: str, name: str, args: dict[str, Any], under: str | None, *, is_awaited: bool = True) -> None:
+        self._calls[id] = name, args
+        if is_awaited and under is None:
+            self._awaited.add(id)
 
     def call(self, id: str) -> tuple[str, dict[str, Any]]:
         """The tool and the arguments of a call that awaits its result."""
@@ -53,13 +55,15 @@ class Tools:
     def forget_tasks(self) -> None:
         self._tasks = TaskList()
 
-    def result(self, block: dict[str, Any], told: Any, meta: Any, under: str | None) -> list[d.Draft]:
+    def result_of(self, block: dict[str, Any], told: Any, meta: Any, under: str | None) -> list[d.Draft]:
         """What one `tool_result` block says; `told` and `meta` are the structure beside it."""
-        id = block["tool_use_id"]
+        return self.result(block["tool_use_id"], block.get("content"), bool(block.get("is_error")), told, meta, under)
+
+    def result(self, id: str, content: Any, failed: bool, told: Any, meta: Any, under: str | None) -> list[d.Draft]:
         tool, args = self._calls.pop(id, ("", {}))
         args = self._amended.pop(id, args)
         self._awaited.discard(id)
-        result, kept = result_of(tool, args, block, told, meta)
+        result, kept = result_of(tool, args, id, content, failed, told, meta)
         said: list[d.Draft] = [*kept, result]
         if isinstance(told, dict) and told.get("status") in ("async_launched", "remote_launched"):
             said.insert(0, d.Running(id, background=True))

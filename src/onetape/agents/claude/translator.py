@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from onetape import drafts as d
-from onetape.agents.claude import answers, encode, notices, work
+from onetape.agents.claude import answers, encode, notices, plain, work
 from onetape.agents.claude.blocks import Blocks, HotDelta
 from onetape.agents.claude.content import (
     BLOCKED,
@@ -34,7 +34,7 @@ from onetape.argv import words_of
 from onetape.commands import Command
 from onetape.schema import Text
 from onetape.tape import Head
-from onetape.translator import Outputs, Send, Translator, hot
+from onetape.translator import Outputs, Send, Translator, hot, often
 
 TYPES = frozenset({
     "active_goal", "assistant", "auth_status", "command_lifecycle", "control_cancel_request", "control_request", "control_response",
@@ -48,6 +48,7 @@ class StreamJson(Translator):
     dialect = "stream-json"
     steers = True
     hot = hot(b'"text_delta"', HotDelta, place="session_id event.index parent_tool_use_id", words="event.delta.text")
+    often = often(plain.Assistant | plain.User)
 
     def __init__(self, head: Head) -> None:
         super().__init__(head)
@@ -148,6 +149,24 @@ class StreamJson(Translator):
             return None
         return self._blocks.words(message.event.index, message.event.delta.text, message.parent_tool_use_id)
 
+    def read_often(self, message: plain.Assistant | plain.User) -> list[d.Draft] | None:
+        under = message.parent_tool_use_id
+        if message.session_id != self._native_id or self._is_cut_off or self._asked:
+            return None
+        if isinstance(message, plain.User):
+            (result,), told = message.message.content, message.tool_use_result
+            self._work.result(told)
+            return d.fitting(self._tools.result(result.tool_use_id, result.content, result.is_error, told, None, under))
+        (block,), id, model = message.message.content, message.message.id, message.message.model
+        if model == "<synthetic>":
+            return None
+        if under is None:
+            self._model = model
+        if isinstance(block, plain.Text):
+            return self._blocks.said(id, "text", block.text, under, "completed")
+        self._tools.called(block.id, block.name, block.input, under)
+        return [self._blocks.called(id, block.id, block.name, block.input, under), *self._work.named(block.id)]
+
     def _stream(self, native: dict[str, Any]) -> Outputs:
         if isinstance(event := native.get("event"), dict) and isinstance(event.get("type"), str):
             return self._blocks.stream(event, native.get("parent_tool_use_id"))
@@ -187,7 +206,7 @@ class StreamJson(Translator):
         said: list[d.Draft] = []
         for block in results:
             said += self._answered_by(block, told) if self._asked else ()
-            said += self._tools.result(block, told, native.get("tool_result_meta"), under)
+            said += self._tools.result_of(block, told, native.get("tool_result_meta"), under)
         if len(content) > len(results):
             said += self._heard([block for block in content if block not in results], native, under)
         return said
