@@ -12,13 +12,13 @@ class Clock:
     def __init__(self, started: str | None) -> None:
         self._base = _microseconds(started)
         self._minute, self._prefix = -1, ""
-        self.t, self.text = -1.0, ""
+        self._t, self._text = -1.0, ""
         """The last time that was asked for: bare lines have one, and so has a burst of lines."""
 
     def at(self, t: float) -> str:
-        if t != self.t:
-            self.t, self.text = t, self._format(t)
-        return self.text
+        if t != self._t:
+            self._t, self._text = t, self._format(t)
+        return self._text
 
     def _format(self, t: float) -> str:
         try:

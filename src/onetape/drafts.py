@@ -11,7 +11,7 @@ an item belongs to (a call is parented to the latest message item of its own
 native message); `under` names the call whose subagent this is part of.
 """
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Any, TypeAlias, TypeVar
 
 import msgspec
@@ -323,10 +323,18 @@ D = TypeVar("D", bound=Struct)
 def _fits(kind: type[Struct]) -> _Fits:
     """Whether the plain fields of such a thing are of their types. Compiled once per kind: to look fields up for each thing takes longer
     than all that is done with it."""
-    checks = [check.format(f"it.{name}") for name, hint in kind.__annotations__.items() for check in [_CHECKS.get(hint)] if check]
-    checks += ["told(it)"] if kind in _DEEP else []
+    checks = [*_checks(kind, "it"), *(["told(it)"] if kind in _DEEP else [])]
     compiled: _Fits = eval(f"lambda it: {' and '.join(checks) or True}", {"nested": _nested, "told": _told})
     return compiled
+
+
+def _checks(kind: type[Struct], thing: str) -> Iterator[str]:
+    for name, hint in kind.__annotations__.items():
+        field = f"{thing}.{name}"
+        if hint == Shell | None:  # written out: it comes with every command
+            yield f"({field} is None or {' and '.join(_checks(Shell, field))})"
+        elif hint in _CHECKS:
+            yield _CHECKS[hint].format(field)
 
 
 class _Compiled(dict[type[Struct], _Fits]):
@@ -350,7 +358,6 @@ _CHECKS: dict[Any, str] = {
     int | None: "({0} is None or type({0}) is int)",
     Key: "hash({0}) is not None",
     Key | None: "hash({0}) is not None",
-    Shell | None: "({0} is None or nested(({0},)))",
     list[ContentPart]: "nested({0})",
     list[ContentPart] | None: "({0} is None or nested({0}))",
     tuple[ContentPart, ...]: "(not {0} or nested({0}))",

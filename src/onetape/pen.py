@@ -40,7 +40,9 @@ class Pen:
         self.native_session_id: str | None = None
         self._prefix = f"evt_{key}_"
         self._clock = Clock(started)
-        self._clock.at(0.0)
+        self.t = 0.0
+        """The tape's time of what is written, and the same in words."""
+        self._time = self._clock.at(self.t)
         self._include_raw = include_raw
         self._preface = preface
         self.sequence = 0
@@ -51,19 +53,14 @@ class Pen:
         self._raw: Raw | None = None
         self._is_native = False
 
-    @property
-    def t(self) -> float:
-        """The tape's time of the last event."""
-        return self._clock.t
-
     def dip(self, cause: Record) -> None:
         """What follows is caused by this."""
         self.events = []
         self.cause = cause
         self._raw = cause.payload if self._include_raw else None
         self._is_native = cause.dir == "recv"
-        if cause.t != self._clock.t:
-            self._clock.at(cause.t)
+        if cause.t != self.t:
+            self._at(cause.t)
 
     def dip_again(self, cause: Record) -> None:
         """The same where what was said before it is known to be the agent's too: this is on the way of every line."""
@@ -71,8 +68,11 @@ class Pen:
         self.cause = cause
         if self._include_raw:
             self._raw = cause.payload
-        if cause.t != self._clock.t:
-            self._clock.at(cause.t)
+        if cause.t != self.t:
+            self._at(cause.t)
+
+    def _at(self, t: float) -> None:
+        self.t, self._time = t, self._clock.at(t)
 
     def lift(self) -> None:
         """Nothing on the tape causes what follows."""
@@ -89,7 +89,7 @@ class Pen:
         synthetic = ours or not self._is_native
         self.events.append(
             kind(
-                f"{self._prefix}{sequence}", sequence, self._clock.text, self._session_id, self.native_session_id,
+                f"{self._prefix}{sequence}", sequence, self._time, self._session_id, self.native_session_id,
                 synthetic, "daemon" if synthetic else "agent", data, self._raw,
             )
         )  # fmt: skip
@@ -106,7 +106,7 @@ class Pen:
             return
         synthetic = ours or not self._is_native
         source: Party = "daemon" if synthetic else "agent"
-        prefix, session_id, native, raw, time = self._prefix, self._session_id, self.native_session_id, self._raw, self._clock.text
+        prefix, session_id, native, raw, time = self._prefix, self._session_id, self.native_session_id, self._raw, self._time
         begin = self.sequence + 1
         started = ItemData(Item(item_id, native_id, parent_id, kind, role, first, "in_progress"))
         self.events.append(ItemStarted(f"{prefix}{begin}", begin, time, session_id, native, synthetic, source, started, raw))
@@ -122,10 +122,11 @@ class Pen:
     def tell_words(self, causes: list[Record], item_id: str, native_id: str | None, texts: list[str]) -> list[Event]:
         """The next words of an item, one cause and one event each."""
         first, self.sequence = self.sequence + 1, self.sequence + len(texts)
-        prefix, session_id, native_session_id, at = self._prefix, self._session_id, self.native_session_id, self._clock.at
+        prefix, session_id, native_session_id = self._prefix, self._session_id, self.native_session_id
         # Bare lines have all one time, and nobody asks for the lines of a long answer.
-        is_one_time = {cause.t for cause in causes} == {self._clock.t}
-        times = repeat(self._clock.text) if is_one_time else [at(cause.t) for cause in causes]
+        is_one_time = {cause.t for cause in causes} == {self.t}
+        times = repeat(self._time) if is_one_time else [self._clock.at(cause.t) for cause in causes]
+        self._at(causes[-1].t)
         lines = [cause.payload for cause in causes] if self._include_raw else repeat(None)
         return [
             ItemDelta(

@@ -326,7 +326,7 @@ class Recorder:
         call_id, arguments, under = draft.call_id, draft.arguments, draft.under
         first = schema.ToolCall(draft.name, arguments or "", call_id)
         parent = self._items.parent(draft.message, under)
-        item = self._items.new("tool_call", "assistant", first, parent, draft.native_id or call_id, under)
+        item = OpenItem(self._items.new_id(), draft.native_id or call_id, parent, "tool_call", "assistant", first, under)
         call = self._items.called(call_id, item, under, arguments is not None, draft.shell)
         if arguments is None:
             self._emit_item(ItemStarted, item, [first], "in_progress", ours=ours)

@@ -8,7 +8,7 @@ It streams: nothing here grows with the length of the tape.
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import Any
 
@@ -119,51 +119,49 @@ class Transcriber:
 
         All are read before the first is recorded. A part of the work that is done again and again, with no other between, has the
         processor's caches to itself, and takes half the time. (A translator asks nothing of the recorder.)"""
-        natives = self._ordinary(records, at)
-        if len(natives) < 2:
+        drafts, demanded = self._read_together(records, at)
+        if not drafts:
             kept, events, demanded = self.step(records[at])
             return [kept], [events], demanded
-        drafts: list[list[Any]] = []
-        demanded, feed = list[Send](), self.translator.feed
-        for place, native in enumerate(natives, at):
-            outputs = feed(native) if type(native) is dict else self._read_often(native, records[place])
-            drafts.append(outputs)
-            if outputs and Send in map(type, outputs):
-                drafts[-1], demanded = _apart(outputs)
-                break
         heard = records[at : at + len(drafts)]
         self._last = heard[-1]
         return heard, self._recorder.heard(heard, drafts), demanded
 
-    def _read_often(self, message: Any, record: Record) -> list[Any]:
-        try:
-            drafts = self.translator.read_often(message)
-        except MALFORMED as error:
-            return [*self.translator.unreadable(error)]
-        return self.translator.feed(tape.quick(record.payload)) if drafts is None else drafts
-
-    def _ordinary(self, records: list[Record], at: int) -> list[Any]:
-        """What is said from this place on, up to a line that is no object or that the agent did not say, or to an answer's next words:
-        a struct of each message that comes often, a dict of any other."""
-        natives: list[Any] = []
-        often, quick = self.translator.often.decode if self.translator.often is not None else None, tape.quick
+    def _read_together(self, records: list[Record], at: int) -> tuple[list[list[Draft]], list[Send]]:
+        """What is said from this place on, up to a line that is no object or that the agent did not say, or to an answer's next words,
+        or to one that demands an answer."""
+        told: list[Any] = []
+        often, quick, feed = self.translator.often, tape.quick, self.translator.feed
         for record in records[at : self._words_after(records, at)]:
             if record.dir != "recv" or record.stream is not None or record.note is not None:  # as is_heard says
                 break
-            if often is not None:
+            drafts = self._read_often(often.decode, record.payload) if often is not None else None
+            if drafts is None:
                 try:
-                    natives.append(often(record.payload))
-                    continue
+                    native = quick(record.payload)
                 except NOT_HOT:
-                    pass
-            try:
-                native = quick(record.payload)
-            except NOT_HOT:
-                break
-            if type(native) is not dict:
-                break
-            natives.append(native)
-        return natives
+                    break
+                if type(native) is not dict:
+                    break
+                outputs = feed(native)
+                if outputs and Send in map(type, outputs):
+                    drafts, demanded = _apart(outputs)
+                    return [*told, drafts], demanded
+                told.append(outputs)
+            else:
+                told.append(drafts)
+        return told, []
+
+    def _read_often(self, decode: Callable[[Raw], Any], line: Raw) -> list[Draft] | None:
+        """What the line says, where it is a message that comes often and nothing is odd about it."""
+        try:
+            message = decode(line)
+        except NOT_HOT:
+            return None
+        try:
+            return self.translator.read_often(message)
+        except MALFORMED as error:
+            return self.translator.unreadable(error)
 
     def _words_after(self, records: list[Record], at: int) -> int:
         """Where the next words of an answer begin, behind this place; else how far one may go."""

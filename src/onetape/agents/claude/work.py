@@ -36,7 +36,7 @@ class Work:
     def named(self, call: str) -> list[d.Draft]:
         """A call is named: what was told of it too early."""
         self._told[call] = None
-        return self._early.pop(call, [])
+        return self._early.pop(call, []) if self._early else []
 
     def is_named(self, call: str) -> bool:
         return call in self._told
