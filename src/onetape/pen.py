@@ -63,8 +63,7 @@ class Pen:
             self._at(cause.t)
 
     def dip_again(self, cause: Record) -> None:
-        """The same where what was said before it is known to be the agent's too: this is on the way of every line."""
-        self.events = []
+        """What follows now is caused by this, which the agent said too: beside what was written already."""
         self.cause = cause
         if self._include_raw:
             self._raw = cause.payload

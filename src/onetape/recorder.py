@@ -62,20 +62,19 @@ class Recorder:
             _VERBS[type(draft)](self, draft)
         return self._pen.events
 
-    def heard(self, causes: list[Record], told: list[list[d.Draft]]) -> list[list[Event]]:
-        """The events of each of these, which the agent said one after the other: what `record` makes of them, in one go."""
-        events: list[list[Event]] = []
-        pen = self._pen
+    def heard(self, causes: list[Record], told: list[list[d.Draft]]) -> tuple[list[Event], list[int]]:
+        """The events of these, which the agent said one after the other, and how many there are after each: what `record` makes of them,
+        in one go."""
+        pen, ends = self._pen, list[int]()
         self._begin(causes[0])
+        events = pen.events
         for cause, drafts in zip(causes, told, strict=True):
-            if not drafts and cause.t == pen.t:
-                events.append([])
-                continue
-            pen.dip_again(cause)
-            for draft in drafts:
-                _VERBS[type(draft)](self, draft)
-            events.append(pen.events)
-        return events
+            if drafts or cause.t != pen.t:
+                pen.dip_again(cause)
+                for draft in drafts:
+                    _VERBS[type(draft)](self, draft)
+            ends.append(len(events))
+        return events, ends
 
     def speaking(self, key: d.Key) -> OpenItem | None:
         """The message that is open under this key; none once the session has ended, whatever the agent still says."""

@@ -30,10 +30,13 @@ class Sheet(Struct):
             self.batch.events += [Stored(event.sequence, to_json(event), cause) for cause, event in enumerate(words, number)]
             self.events.append(words[-1])
             return len(words), []
-        kept, made, demanded = transcriber.together(records, at)
+        kept, events, ends, demanded = transcriber.together(records, at)
         self.batch.tape += kept
-        for cause, events in enumerate(made, number):
-            self.write(events, cause)
+        begin = 0
+        for cause, end in enumerate(ends, number):
+            if end > begin:
+                self.write(events[begin:end], cause)
+                begin = end
         for blob in transcriber.take_blobs():
             keep_blob(blob.name, blob.content)
         return len(kept), demanded

@@ -108,24 +108,24 @@ class Transcriber:
                     at += len(events)
                     yield events
                 else:
-                    kept, told, _ = self.together(batch, at)
+                    kept, events, _, _ = self.together(batch, at)
                     at += len(kept)
-                    yield [*chain.from_iterable(told)]
+                    yield events
         yield self.finish()
 
-    def together(self, records: list[Record], at: int) -> tuple[list[Record], list[list[Event]], list[Send]]:
+    def together(self, records: list[Record], at: int) -> tuple[list[Record], list[Event], list[int], list[Send]]:
         """What `step` does with the record at this place, and with those after it that are ordinary, up to the first that demands an
-        answer: the records as the tape must keep them, the events of each, and what the agent demands.
+        answer: the records as the tape must keep them, their events, how many those are after each, and what the agent demands.
 
         All are read before the first is recorded. A part of the work that is done again and again, with no other between, has the
         processor's caches to itself, and takes half the time. (A translator asks nothing of the recorder.)"""
         drafts, demanded = self._read_together(records, at)
         if not drafts:
             kept, events, demanded = self.step(records[at])
-            return [kept], [events], demanded
+            return [kept], events, [len(events)], demanded
         heard = records[at : at + len(drafts)]
         self._last = heard[-1]
-        return heard, self._recorder.heard(heard, drafts), demanded
+        return heard, *self._recorder.heard(heard, drafts), demanded
 
     def _read_together(self, records: list[Record], at: int) -> tuple[list[list[Draft]], list[Send]]:
         """What is said from this place on, up to a line that is no object or that the agent did not say, or to an answer's next words,
