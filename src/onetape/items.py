@@ -22,7 +22,7 @@ JOINED = 512
 """So many pieces of an open item become one: each is joined once, however long the item grows."""
 
 
-class OpenItem(Struct):
+class OpenItem(Struct, gc=False):
     """An item between its start and its completion."""
 
     item_id: str
@@ -59,7 +59,7 @@ class OpenItem(Struct):
                 return [self.first]
 
 
-class CallState(Struct):
+class CallState(Struct, gc=False):
     """A tool call and what became of it; gone once it has its result."""
 
     call_id: str
@@ -70,7 +70,7 @@ class CallState(Struct):
     result: OpenItem | None = None
 
 
-class Family(Struct, frozen=True):
+class Family(Struct, frozen=True, gc=False):
     """What later items must know of a call: its item, and the call that it is nested in."""
 
     item_id: str
