@@ -5,6 +5,7 @@ object per tool, a string where the tool failed, absent inside subagents.
 """
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from onetape import diffs
@@ -21,7 +22,9 @@ _REFUSALS = (
 )  # fmt: skip
 
 
-def result_of(tool: str, args: dict[str, Any], id: str, content: Any, failed: bool, told: Any, meta: Any) -> tuple[Result, list[Blob]]:
+def result_of(
+    tool: str, args: dict[str, Any], id: str, content: Any, failed: bool, told: Any, meta: Any
+) -> tuple[Result, Sequence[Blob]]:
     """The result draft of one `tool_result` block."""
     output, parts, kept = _content(content)
     output = unwrapped(output)
@@ -30,14 +33,14 @@ def result_of(tool: str, args: dict[str, Any], id: str, content: Any, failed: bo
         output, shell = _shell(args, output, told, failed)
     elif not failed:
         output = _report(told) if tool in AGENTS and isinstance(told, dict) and "content" in told else output
-        parts += _files(tool, args, told, output)
+        parts = [*parts, *_files(tool, args, told, output)]
     refused = failed and _was_refused(output, id, meta, shell)
     return Result(id, output, failed, refused, tuple(parts), shell), kept
 
 
-def _content(content: Any) -> tuple[str, list[ContentPart], list[Blob]]:
+def _content(content: Any) -> tuple[str, Sequence[ContentPart], Sequence[Blob]]:
     if content is None or isinstance(content, str):
-        return content or "", [], []
+        return content or "", (), ()
     words: list[str] = []
     parts: list[ContentPart] = []
     kept: list[Blob] = []
@@ -76,13 +79,13 @@ def _shell(args: dict[str, Any], output: str, told: Any, failed: bool) -> tuple[
     command = args.get("command")
     command = command if isinstance(command, str) else None
     if isinstance(told, dict) and isinstance(stdout := told.get("stdout"), str):
-        stderr = told.get("stderr") or ""
-        if not told.get("backgroundTaskId") and not told.get("isImage"):  # then the words are the image's, encoded
+        stderr, goes_on = told.get("stderr") or "", told.get("backgroundTaskId")
+        if not goes_on and not told.get("isImage"):  # then the words are the image's, encoded
             errors = stderr.strip("\n")
             output = f"{stdout}\n{errors}" if stdout and errors else stdout or errors
         # grep's exit 1 is a success with an interpretation, and then the code is not told (capture 04b).
-        ended = not (told.get("interrupted") or told.get("backgroundTaskId") or told.get("returnCodeInterpretation"))
-        return output, Shell(command, exit_code=0 if ended and not failed else None, stdout=stdout, stderr=stderr)
+        ended = not (goes_on or failed or told.get("interrupted") or told.get("returnCodeInterpretation"))
+        return output, Shell(command, None, 0 if ended else None, stdout, stderr)
     if match := _EXIT_CODE.match(output):
         output = output[match.end() :]
         return output, Shell(command, exit_code=int(match[1]), stdout=output)

@@ -10,6 +10,9 @@ from onetape import drafts as d
 from onetape.agents.claude.content import TaskList, call_of
 from onetape.agents.claude.results import result_of
 
+_NOBODYS: tuple[str, dict[str, Any]] = ("", {})
+"""What a result whose call was not seen is taken for."""
+
 
 class Tools:
     def __init__(self) -> None:
@@ -42,7 +45,7 @@ class Tools:
 
     def call(self, id: str) -> tuple[str, dict[str, Any]]:
         """The tool and the arguments of a call that awaits its result."""
-        return self._calls.get(id, ("", {}))
+        return self._calls.get(id, _NOBODYS)
 
     def amend(self, id: Any, args: dict[str, Any] | None) -> None:
         """Who allowed a call changed its arguments: it runs with these, whatever the model wrote."""
@@ -60,7 +63,7 @@ class Tools:
         return self.result(block["tool_use_id"], block.get("content"), bool(block.get("is_error")), told, meta, under)
 
     def result(self, id: str, content: Any, failed: bool, told: Any, meta: Any, under: str | None) -> list[d.Draft]:
-        tool, args = self._calls.pop(id, ("", {}))
+        tool, args = self._calls.pop(id, _NOBODYS)
         args = self._amended.pop(id, args)
         self._awaited.discard(id)
         result, kept = result_of(tool, args, id, content, failed, told, meta)
