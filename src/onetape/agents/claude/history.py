@@ -37,7 +37,7 @@ from onetape.errors import Unparsed
 from onetape.recent import Recent
 from onetape.schema import TurnStatus
 from onetape.tape import Head
-from onetape.translator import Outputs, Translator
+from onetape.translator import Outputs, Send, Translator
 
 # Lines of bookkeeping, named as both programs name them: snapshots of files and requests, latches, queues, links.
 _SILENT = frozenset({
@@ -113,15 +113,19 @@ class History(Translator):
     def _read(self, native: Any) -> Outputs:
         if isinstance(id := native.get("uuid"), str):
             if id in self._seen:
-                return
+                return []
             self._seen[id] = None
+        kind, message = native.get("type"), native.get("message")
+        content = message.get("content") if isinstance(message, dict) else None
+        # Nearly all lines are of these two types: told apart without patterns, and without a generator around each.
+        if kind == "assistant" and isinstance(content, list):
+            return [*self._identity(native), *self._assistant(native, message)]
+        if kind == "user" and isinstance(content, (str, list)):
+            return [*self._identity(native), *self._user(native, content)]
+        return self._read_seldom(native)
+
+    def _read_seldom(self, native: dict[str, Any]) -> Outputs:
         match native:
-            case {"type": "user", "message": {"content": str() | [*_] as content}}:
-                yield from self._identity(native)
-                yield from self._user(native, content)
-            case {"type": "assistant", "message": {"content": [*_]} as message}:
-                yield from self._identity(native)
-                yield from self._assistant(native, message)
             case {"type": "attachment", "attachment": {"type": str()} as attachment}:
                 yield from self._identity(native)
                 yield from self._attachment(native, attachment)
@@ -152,7 +156,11 @@ class History(Translator):
 
     # --- who and where ------------------------------------------------------
 
-    def _identity(self, native: dict[str, Any]) -> Iterator[d.Draft]:
+    def _identity(self, native: dict[str, Any]) -> Iterable[d.Draft]:
+        is_known = native.get("sessionId") == self._native_id and native.get("version") == self._version
+        return () if is_known and "permissionMode" not in native else self._identified(native)
+
+    def _identified(self, native: dict[str, Any]) -> Iterator[d.Draft]:
         """A session that is resumed may go on in another version."""
         if (id := native.get("sessionId")) != self._native_id and isinstance(id, str):
             self._native_id = id
@@ -192,16 +200,20 @@ class History(Translator):
 
     # --- the user's lines ---------------------------------------------------
 
-    def _user(self, native: dict[str, Any], content: Any) -> Outputs:
+    def _user(self, native: dict[str, Any], content: Any) -> list[d.Draft | Send]:
         under, opening = self._delegations.nest(native)
-        yield from opening
+        said: list[d.Draft | Send] = [*opening]
         results = [] if isinstance(content, str) else [block for block in content if block.get("type") == "tool_result"]
         for block in results:
-            yield from self._result(block, native, under, alone=len(results) == 1)
+            said += self._result(block, native, under, len(results) == 1)
         if native.get("toolEndsTurn") and under is None:
-            yield from self._end_turn()  # a structured output was wanted, and given
-        if results and not (content := [block for block in content if block not in results]):
-            return
+            said += self._end_turn()  # a structured output was wanted, and given
+        if results and len(results) == len(content):
+            return said
+        rest = [block for block in content if block not in results] if results else content
+        return [*said, *self._spoken(native, rest, under, beside_results=bool(results))]
+
+    def _spoken(self, native: dict[str, Any], content: Any, under: str | None, *, beside_results: bool) -> Iterator[d.Draft]:
         words, id = text_of(content), native.get("uuid")
         if native.get("isCompactSummary"):
             yield from self._compacted(words, under)
@@ -214,7 +226,7 @@ class History(Translator):
         elif words.startswith(NOTIFICATION) or _origin(native) == "task-notification":
             yield from self._delegations.notified(words)
             yield from self._from_elsewhere(native, content, under)
-        elif results or native.get("isMeta") or native.get("isCompactSummary") or native.get("isVisibleInTranscriptOnly"):
+        elif beside_results or native.get("isMeta") or native.get("isCompactSummary") or native.get("isVisibleInTranscriptOnly"):
             yield from self._aside(content, id, under)
         elif _origin(native) not in (None, "human"):
             yield from self._from_elsewhere(native, content, under)
@@ -272,54 +284,50 @@ class History(Translator):
 
     # --- tools --------------------------------------------------------------
 
-    def _result(self, block: dict[str, Any], native: dict[str, Any], under: str | None, *, alone: bool) -> Iterator[d.Draft]:
-        call, told = block["tool_use_id"], native.get("toolUseResult") if alone else None
+    def _result(self, block: dict[str, Any], native: dict[str, Any], under: str | None, is_alone: bool) -> list[d.Draft]:
+        call, told = block["tool_use_id"], native.get("toolUseResult") if is_alone else None
         tool, args = self._tools.call(call)
-        if questions := asked(tool, args):
-            yield d.Reply(call, outcome(tool, questions, told, failed=bool(block.get("is_error"))))
+        questions = asked(tool, args)
+        replied = [d.Reply(call, outcome(tool, questions, told, failed=bool(block.get("is_error"))))] if questions else []
         denial, decision = native.get("toolDenialKind"), native.get("permissionDecision")
         self._was_cut = self._was_cut or denial == "interrupted"
         meta = [{"id": call, "non_execution_kind": denial, "permission_decision": decision}] if denial or decision else None
-        yield from self._tools.result_of(block, told, meta, under)
+        return [*replied, *self._tools.result_of(block, told, meta, under)]
 
     # --- the agent's lines --------------------------------------------------
 
-    def _assistant(self, native: dict[str, Any], message: dict[str, Any]) -> Outputs:
+    def _assistant(self, native: dict[str, Any], message: dict[str, Any]) -> list[d.Draft | Send]:
         under, opening = self._delegations.nest(native)
-        yield from opening
-        blocks, id = message["content"], str(message.get("id") or native.get("uuid"))
-        is_synthetic = message.get("model") == "<synthetic>"
+        said: list[d.Draft | Send] = [*opening]
+        blocks, id, model = message["content"], str(message.get("id") or native.get("uuid")), message.get("model")
+        is_synthetic = model == "<synthetic>"
         if native.get("isApiErrorMessage") or (is_synthetic and native.get("error")):
-            yield from self._failed(native, text_of(blocks), under)
-            return
+            return [*said, *self._failed(native, text_of(blocks), under)]
         if is_synthetic and text_of(blocks) == STAND_IN:
-            return
+            return said
         self._meter.add(id, message.get("usage"))
         if under is None:
             self._in_turn = self._is_answered = True
-            if not is_synthetic:
-                yield from self._model_is(message.get("model"))
+            if not is_synthetic and model != self._model and isinstance(model, str):
+                said += [] if self._model is None else [d.Note("model", model)]
+                self._model = model
         for block in blocks:
-            self._tools.note(block, under)
-            yield from self._blocks.whole(id, block, under, aborted=bool(native.get("isAbortedMidStream")))
-            yield from self._called(block, under)
+            call = self._tools.note(block, under)
+            said += self._blocks.whole(id, block, under, aborted=bool(native.get("isAbortedMidStream")))
+            said += self._called(block, under) if call is not None else ()
         # Blocks of blanks come before others of their message, all of whose lines have its reason to stop.
         if under is None and message.get("stop_reason") in ENDS and text_of(blocks[-1:]).strip():
-            yield from self._end_turn()
+            said += self._end_turn()
+        return said
 
     def _called(self, block: Any, under: str | None) -> Iterator[d.Draft]:
         match block:
-            case {"type": "tool_use", "id": str(call), "name": str(tool), "input": {} as args}:
+            case {"type": "tool_use", "id": str() as call, "name": str() as tool, "input": {} as args}:
                 self._delegations.call(call, tool, args)
                 if questions := asked(tool, args):
                     yield d.Query(call, questions, call, under)
             case _:
                 pass
-
-    def _model_is(self, model: Any) -> Iterator[d.Draft]:
-        if self._model is not None and model != self._model and isinstance(model, str):
-            yield d.Note("model", model)
-        self._model = model if isinstance(model, str) else self._model
 
     def _failed(self, native: dict[str, Any], words: str, under: str | None) -> Iterator[d.Draft]:
         code, goes_on = str(native.get("error") or "api_error"), under is not None or self._tools.are_awaited

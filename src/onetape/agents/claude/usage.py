@@ -60,10 +60,12 @@ class MessageMeter:
     def add(self, message: str, usage: Any) -> None:
         if not isinstance(usage, dict):
             return
-        counts, before = _counts(usage), self._counted.get(message, {})
+        counts, before = _counts(usage), self._counted.get(message)
+        if counts == before and counts.keys() <= self._turn.keys():
+            return  # it stands on each line of its message
         self._counted[message] = counts
         for name, count in counts.items():
-            self._turn[name] = self._turn.get(name, 0) + count - before.get(name, 0)
+            self._turn[name] = self._turn.get(name, 0) + count - (before.get(name, 0) if before else 0)
 
     def take(self, model: str | None) -> Usage | None:
         """What was billed since the last turn end."""
