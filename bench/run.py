@@ -73,6 +73,7 @@ def _document(sections: list[Section], seconds: float) -> Iterator[str]:
         yield section.about
         yield ""
         yield from _table(section)
+        yield from _limits(section)
     yield ""
     yield NOTES.read_text().rstrip()
 
@@ -95,6 +96,11 @@ def _processors() -> str:
 def _table(section: Section) -> Iterator[str]:
     yield from HEAD
     yield from map(_row, section.figures)
+
+
+def _limits(section: Section) -> Iterator[str]:
+    told = [f"- `limit`, {figure.name}: {figure.limit}" for figure in section.figures if figure.mark == "limit"]
+    yield from ["", *told] if told else []
 
 
 def _with_headlines(readme: str, sections: list[Section]) -> str:
