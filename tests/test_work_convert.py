@@ -23,7 +23,7 @@ from onetape.translator import FEW, NOT_HOT, TOGETHER, Hot, Translator
 BENCH = Path(__file__).parent.parent / "bench"
 AGENTS = ("amp", "claude", "codex", "opencode", "pi")
 STREAMING = ("claude", "codex", "opencode", "pi")
-OFTEN = ("claude",)
+OFTEN = ("amp", "claude")
 PIECES = 3000
 CALLS = 300
 

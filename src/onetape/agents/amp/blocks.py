@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from onetape import blobs
 from onetape import drafts as d
+from onetape.agents.amp import plain
 from onetape.agents.amp.results import SHELLS, Told, shell_of
 from onetape.errors import Unparsed
 from onetape.schema import ContentPart, FileRef, Image, ItemStatus, Text
@@ -52,7 +53,7 @@ class Conversation:
                     if words := _words(block, "text"):
                         told.append(d.Spoken(words, None, message, under, native_id, status))
                 case "tool_use":
-                    told.append(self._used(block, message, under))
+                    told.append(self._use(block, message, under))
                 case "thinking":
                     told.append(d.Spoken(_words(block, "thinking"), "public", message, under, native_id, status))
                 case "redacted_thinking":
@@ -61,12 +62,28 @@ class Conversation:
                     told.append(d.Unknown(block))
         return told
 
-    def _used(self, block: dict[str, Any], message: int, under: str | None) -> d.Call:
+    def answered(self, blocks: list[plain.Text | plain.Thinking | plain.Use], under: str | None) -> list[d.Draft]:
+        """The same of a message as most are."""
+        self._count += 1
+        message = self._count
+        told: list[d.Draft] = []
+        for block in blocks:
+            if isinstance(block, plain.Use):
+                told.append(self._used(block.id, block.name, block.input, True, message, under))
+            elif isinstance(block, plain.Thinking):
+                told.append(d.Spoken(block.thinking, "public", message, under))
+            elif block.text:
+                told.append(d.Spoken(block.text, None, message, under))
+        return told
+
+    def _use(self, block: dict[str, Any], message: int, under: str | None) -> d.Call:
         id, tool, args = block.get("id"), block.get("name"), block.get("input")
         is_final = _is_whole(block)
         if type(id) is not str or type(tool) is not str or (is_final and type(args) is not dict):
             raise Unparsed("a tool_use block without the fields it must have")
-        args = args if type(args) is dict else {}
+        return self._used(id, tool, args if type(args) is dict else {}, is_final, message, under)
+
+    def _used(self, id: str, tool: str, args: dict[str, Any], is_final: bool, message: int, under: str | None) -> d.Call:
         self._calls[id] = Call(tool, args)
         shell = shell_of(tool, args) if tool in SHELLS else None
         return d.Call(id, tool_name(tool), arguments(args) if is_final else None, message, under, None, shell)

@@ -51,10 +51,12 @@ class Told:
             failed = failed or refused or value.startswith(UNFINISHED)
         elif type(value) is dict:
             failed = failed or _went_wrong(value)
+        if (run := _run(tool, value)) is not None:
+            return [d.Result(call_id, run.stdout, failed, refused, (), run)]
         shown = [] if failed else self._shown(tool, args, value)
         parts = tuple([kept for kept in shown if not isinstance(kept, d.Blob)])
         told: list[d.Draft] = [kept for kept in shown if isinstance(kept, d.Blob)]
-        told.append(d.Result(call_id, text_of(value), failed, refused, parts, _run(tool, value)))
+        told.append(d.Result(call_id, text_of(value), failed, refused, parts))
         if not failed and (plan := self._plan(tool, args, value)) is not None:
             told.append(d.Note("plan", json=plan))
         return told
@@ -192,7 +194,7 @@ def _run(tool: str, value: Any) -> d.Shell | None:
     if tool not in SHELLS or type(value) is not dict or type(output := value.get("output")) is not str:
         return None
     code = value.get("exitCode")
-    return d.Shell(exit_code=code if type(code) is int else None, stdout=output)  # stderr is in it
+    return d.Shell(None, None, code if type(code) is int else None, output)  # stderr is in it
 
 
 def shell_of(tool: str, args: dict[str, Any]) -> d.Shell:

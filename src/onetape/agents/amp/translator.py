@@ -9,8 +9,10 @@ and says nothing that was not said, except a failure. There are no deltas, no id
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+import msgspec
+
 from onetape import drafts as d
-from onetape.agents.amp import encode
+from onetape.agents.amp import encode, plain
 from onetape.agents.amp.blocks import Conversation, arguments, tool_name, user_parts
 from onetape.agents.amp.results import document
 from onetape.agents.amp.usage import Meter
@@ -20,7 +22,7 @@ from onetape.errors import Unparsed
 from onetape.recent import Recent
 from onetape.schema import Text, Usage
 from onetape.tape import Head
-from onetape.translator import Outputs, Send, Translator
+from onetape.translator import Outputs, Send, Translator, often
 
 TYPES = frozenset({"system", "user", "assistant", "result", "message", "tool_call", "tool_result", "error", "done"})
 CANCELLED = "User cancelled (SIGINT/SIGTERM)"
@@ -39,6 +41,7 @@ class StreamJson(Translator):
     dialect = "stream-json"
     # May says "Unexpected error inside Amp CLI" after a mere SIGINT, and resets a terminal that is not there (15).
     stderr_is_chatter = True
+    often = often(plain.Assistant | plain.User)
 
     def __init__(self, head: Head) -> None:
         super().__init__(head)
@@ -48,7 +51,7 @@ class StreamJson(Translator):
         self._is_cut_off = False
         self._answers = self._answers_before = 0
         """The messages that this process printed, and how many of them when the last turn ended."""
-        self._last: dict[str, Any] | None = None
+        self._last: dict[str, Any] | plain.Answer | None = None
         """The message that was printed last, until the user or a tool speaks."""
         self._asked: dict[str, dict[str, Any]] = {}
         self._granted: list[tuple[str, Any]] = []
@@ -89,6 +92,22 @@ class StreamJson(Translator):
                 return self._assistant(blocks, message, under) if kind == "assistant" else self._user(blocks, under)
         return self._told_rarely(native)
 
+    def read_often(self, line: plain.Assistant | plain.User) -> list[d.Draft] | None:
+        if line.session_id != self._native_id:
+            return None
+        under = line.parent_tool_use_id
+        if isinstance(line, plain.User):
+            self._is_cut_off, self._last = False, None
+            (result,) = line.message.content
+            return self._result(result.tool_use_id, result.content, result.is_error)
+        message = line.message
+        if self._is_again(message):
+            return []
+        self._is_cut_off = False
+        self._answers += under is None
+        self._meter.count(message.usage)
+        return self._stopped(self._conversation.answered(message.content, under), message.stop_reason, under)
+
     def _told_rarely(self, native: dict[str, Any]) -> Outputs:
         match native.get("type"), native:
             case "system", {"subtype": "init"}:
@@ -110,15 +129,24 @@ class StreamJson(Translator):
                 yield d.Unknown(native)
 
     def _assistant(self, blocks: list[Any], message: dict[str, Any], under: str | None) -> list[d.Draft]:
-        if message == self._last:
-            return []  # January may print a long message twice, where its reader is slow (its emitter waits, and is entered again)
-        self._last = message
+        if self._is_again(message):
+            return []
         stop = message.get("stop_reason")
         self._is_cut_off = stop is None
         self._answers += under is None
         self._meter.add(message.get("usage"), message.get("model"))
         told = self._conversation.assistant(blocks, cut_off=stop is None, under=under, native_id=message.get("id"))
-        if under is None and stop is not None and stop != "tool_use":
+        return told if stop is None else self._stopped(told, stop, under)
+
+    def _is_again(self, message: dict[str, Any] | plain.Answer) -> bool:
+        """January may print a long message twice, where its reader is slow (its emitter waits, and is entered again)."""
+        last, self._last = self._last, message
+        if last is not None and type(last) is not type(message):
+            last, message = msgspec.to_builtins(last), msgspec.to_builtins(message)
+        return last == message
+
+    def _stopped(self, told: list[d.Draft], stop: Any, under: str | None) -> list[d.Draft]:
+        if under is None and stop != "tool_use":
             told.append(self._ended("completed"))
         return told
 
@@ -127,18 +155,21 @@ class StreamJson(Translator):
         results = [block for block in blocks if type(block) is dict and block.get("type") == "tool_result"]
         told: list[d.Draft] = []
         for block in results:
-            told += self._result(block)
+            told += self._result_of(block)
         if len(results) < len(blocks) or not blocks:
             parts, kept = user_parts(block for block in blocks if block not in results)
             told += [*kept, d.Heard(parts, under=under)]
         return told
 
-    def _result(self, block: dict[str, Any]) -> list[d.Draft]:
-        id, content = block.get("tool_use_id"), block.get("content")  # a tool that returned nothing has no content (28-web)
+    def _result_of(self, block: dict[str, Any]) -> list[d.Draft]:
+        id = block.get("tool_use_id")
         if type(id) is not str:
             raise Unparsed("a tool_result block without the fields it must have")
+        return self._result(id, block.get("content"), bool(block.get("is_error")))  # a tool that returned nothing has no content (28-web)
+
+    def _result(self, id: str, content: Any, failed: bool) -> list[d.Draft]:
         value = document(self._conversation.tool_of(id), content) if type(content) is str else content
-        return self._conversation.result(id, value, failed=bool(block.get("is_error")))
+        return self._conversation.result(id, value, failed=failed)
 
     def _failed(self, error: str) -> Iterator[d.Draft]:
         if error == CANCELLED:
