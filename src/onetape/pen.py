@@ -17,6 +17,7 @@ from onetape.clock import Clock
 from onetape.schema import (
     ContentPart,
     DeltaData,
+    EndedData,
     Event,
     Item,
     ItemCompleted,
@@ -83,7 +84,6 @@ class Pen:
             self._preface()
         if self.is_over:
             return
-        self.is_over = kind is SessionEnded
         self.sequence = sequence = self.sequence + 1
         synthetic = ours or not self._is_native
         self.events.append(
@@ -92,6 +92,11 @@ class Pen:
                 synthetic, "daemon" if synthetic else "agent", data, self._raw,
             )
         )  # fmt: skip
+
+    def tell_end(self, data: EndedData) -> None:
+        """The last event: nothing is written after it."""
+        self.tell(SessionEnded, data, ours=True)
+        self.is_over = True
 
     def tell_whole(
         self, item_id: str, native_id: str | None, parent_id: str | None, kind: ItemKind, role: ItemRole | None,

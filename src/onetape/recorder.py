@@ -19,9 +19,12 @@ from onetape.echoes import Echoes
 from onetape.ending import Ending
 from onetape.items import CallState, Items, OpenItem, merged, shell_part
 from onetape.pen import Pen
-from onetape.recent import Recent
+from onetape.recent import forget_oldest
 from onetape.schema import ContentPart, DeltaData, Event, Item, ItemCompleted, ItemData, ItemDelta, ItemStarted, ItemStatus, TurnStatus
 from onetape.tape import Head, Record, hash_of
+
+# How many turns' ids stay known, so that none is given twice.
+REMEMBERED_TURNS = 4096
 
 
 class Recorder:
@@ -39,7 +42,7 @@ class Recorder:
         self._failed_with: str | None = None
         """The failure of this turn; between turns, one told since the last turn began."""
         self._turns = 0
-        self._turn_ids: Recent[str, None] = Recent(4096)
+        self._turn_ids: dict[str, None] = {}
         self._last_turn: TurnStatus | None = None
         self._items = Items(key)
         self.open = self._items.open
@@ -65,14 +68,14 @@ class Recorder:
     def heard(self, causes: list[Record], told: list[list[d.Draft]]) -> tuple[list[Event], list[int]]:
         """The events of these, which the agent said one after the other, and how many there are after each: what `record` makes of them,
         in one go."""
-        pen, ends = self._pen, list[int]()
+        pen, verbs, ends = self._pen, _VERBS, list[int]()
         self._begin(causes[0])
         events = pen.events
         for cause, drafts in zip(causes, told, strict=True):
             if drafts or cause.t != pen.t:
                 pen.dip_again(cause)
                 for draft in drafts:
-                    _VERBS[type(draft)](self, draft)
+                    verbs[type(draft)](self, draft)
             ends.append(len(events))
         return events, ends
 
@@ -116,7 +119,7 @@ class Recorder:
         self._begin(cause)
         reason, by, why = verdict.get("reason", "completed"), verdict.get("terminated_by", "daemon"), verdict.get("message")
         self._process_gone(stopped=reason != "error", why=why)
-        self._end_session(self._ending.error(why, by) if reason == "error" else schema.EndedData(reason, by))
+        self._pen.tell_end(self._ending.error(why, by) if reason == "error" else schema.EndedData(reason, by))
         return self._pen.events
 
     def finish(self) -> list[Event]:
@@ -127,7 +130,7 @@ class Recorder:
             if not self._ending.exited:
                 self._ending.was_in_turn = self._turn_id is not None
             self._process_gone(stopped=False)
-            self._end_session(self._ending.verdict(self._last_turn, self._chatty))
+            self._pen.tell_end(self._ending.verdict(self._last_turn, self._chatty))
         return self._pen.events
 
     def _begin(self, cause: Record) -> None:
@@ -161,22 +164,21 @@ class Recorder:
     def _native_session(self, draft: d.NativeSession) -> None:
         self._pen.native_session_id = draft.id
 
-    def _end_session(self, data: schema.EndedData) -> None:
-        self._pen.tell(schema.SessionEnded, data, ours=True)
-
     # --- turns --------------------------------------------------------------
 
     def _begin_turn(self, draft: d.BeginTurn) -> None:
         if self._turn_id is None:
-            self._open_turn(draft)
+            self._open_turn(False, draft.turn_id, draft.metadata)
             self._queue_is_due = bool(self._echoes.queued)
 
-    def _open_turn(self, draft: d.BeginTurn, *, ours: bool = False) -> None:
+    def _open_turn(self, ours: bool, native_id: str | None = None, metadata: dict[str, Any] | None = None) -> None:
         self._turns += 1
-        self._turn_id = draft.turn_id if draft.turn_id and draft.turn_id not in self._turn_ids else f"turn_{self._turns}"
-        self._turn_ids[self._turn_id] = None
+        self._turn_id = turn_id = native_id if native_id and native_id not in self._turn_ids else f"turn_{self._turns}"
+        self._turn_ids[turn_id] = None
+        if len(self._turn_ids) > REMEMBERED_TURNS:
+            forget_oldest(self._turn_ids)
         self._failed_with = None
-        self._pen.tell(schema.TurnStarted, schema.TurnStartedData("started", self._turn_id, draft.metadata or UNSET), ours=ours)
+        self._pen.tell(schema.TurnStarted, schema.TurnStartedData("started", turn_id, metadata or UNSET), ours)
 
     def _end_turn(self, draft: d.EndTurn, *, ours: bool = False) -> None:
         if self._turn_id is None:
@@ -186,15 +188,13 @@ class Recorder:
         if self._queue_is_due:
             self._take_up_queue()
         self._close_turn_bound()
-        if draft.status == "failed":
-            self._failure(d.Failure(draft.error or self._failed_with or "the turn failed", draft.code, draft.details), ours=ours)
-        outcome = schema.TurnOutcome(
-            draft.status,
-            usage=draft.usage or UNSET,
-            error=(draft.error or self._failed_with or UNSET) if draft.status == "failed" else UNSET,
-        )
-        self._pen.tell(schema.TurnEnded, schema.TurnEndedData("ended", self._turn_id, outcome), ours=ours)
-        self._turn_id, self._last_turn = None, draft.status
+        status, error = draft.status, ""
+        if status == "failed":
+            error = draft.error or self._failed_with or "the turn failed"
+            self._failure(d.Failure(error, draft.code, draft.details), ours=ours)
+        outcome = schema.TurnOutcome(status, draft.usage or UNSET, error or UNSET)
+        self._pen.tell(schema.TurnEnded, schema.TurnEndedData("ended", self._turn_id, outcome), ours)
+        self._turn_id, self._last_turn = None, status
 
     def _failure(self, draft: d.Failure, *, ours: bool = False) -> None:
         if self._turn_id is not None and self._failed_with is not None:
@@ -205,7 +205,7 @@ class Recorder:
     def _inside(self, under: str | None) -> None:
         """Before any item that is not a status: root items are inside a turn, and come after its user message."""
         if under is None and self._turn_id is None:
-            self._open_turn(d.BeginTurn(), ours=True)
+            self._open_turn(True)
         elif under is not None and under not in self._items.families:
             self._call(d.Call(under, "unknown", ""), ours=True)  # its call was before this tape began
         if self._queue_is_due:
@@ -243,7 +243,7 @@ class Recorder:
     def _user_message(self, draft: d.UserMessage, *, ours: bool = False) -> None:
         ours = ours or draft.ours
         if draft.under is None and self._turn_id is None:
-            self._open_turn(d.BeginTurn(), ours=ours)
+            self._open_turn(ours)
         elif draft.under is not None:
             self._inside(draft.under)
         self._whole("message", "user", draft.parts, draft.native_id, draft.under, ours=ours)
@@ -500,13 +500,12 @@ class Recorder:
 
     def _close_turn_bound(self) -> None:
         """Before a turn ends: all that is of this turn. Background work and status items go on."""
-        background = self._items.in_background
-        self._close_where(lambda under, call_id: not background(under) and not background(call_id))
+        if self.open or self._items.calls or self._asks.pending:  # seldom
+            background = self._items.in_background
+            self._close_where(lambda under, call_id: not background(under) and not background(call_id))
 
     def _close_where(self, wanted: Callable[[str | None, str | None], bool]) -> None:
         """Rejects the asks, fails the items and gives the results of what is nested in the wanted calls."""
-        if not (self._asks.pending or self.open or self._items.calls):
-            return  # nearly always
         for ask in self._asks.where(lambda ask: not ask.background and wanted(ask.under, ask.call_id)):
             self._reject(ask)
         for key, item in self._items.open_where(lambda item: not item.followed and wanted(item.under, None)):

@@ -8,7 +8,7 @@ It streams: nothing here grows with the length of the tape.
 """
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Any
 
@@ -135,11 +135,22 @@ class Transcriber:
         """What is said from this place on, up to a line that is no object or that the agent did not say, or to an answer's next words,
         or to one that demands an answer."""
         told: list[Any] = []
-        often, quick, feed = self.translator.often, tape.quick, self.translator.feed
+        translator, quick = self.translator, tape.quick
+        decode = None if translator.often is None else translator.often.decode
         for record in records[at : self._words_after(records, at)]:
             if record.dir != "recv" or record.stream is not None or record.note is not None:  # as is_heard says
                 break
-            drafts = self._read_often(often.decode, record.payload) if often is not None else None
+            drafts: list[Any] | None = None
+            if decode is not None:
+                try:
+                    message = decode(record.payload)
+                except NOT_HOT:
+                    pass  # it does not come often, or something is odd about it
+                else:
+                    try:
+                        drafts = translator.read_often(message)
+                    except MALFORMED as error:
+                        drafts = translator.unreadable(error)
             if drafts is None:
                 try:
                     native = quick(record.payload)
@@ -147,25 +158,12 @@ class Transcriber:
                     break
                 if type(native) is not dict:
                     break
-                outputs = feed(native)
-                if outputs and Send in map(type, outputs):
-                    drafts, demanded = _apart(outputs)
+                drafts = translator.feed(native)
+                if drafts and Send in map(type, drafts):
+                    drafts, demanded = _apart(drafts)
                     return [*told, drafts], demanded
-                told.append(outputs)
-            else:
-                told.append(drafts)
+            told.append(drafts)
         return told, []
-
-    def _read_often(self, decode: Callable[[Raw], Any], line: Raw) -> list[Draft] | None:
-        """What the line says, where it is a message that comes often and nothing is odd about it."""
-        try:
-            message = decode(line)
-        except NOT_HOT:
-            return None
-        try:
-            return self.translator.read_often(message)
-        except MALFORMED as error:
-            return self.translator.unreadable(error)
 
     def _words_after(self, records: list[Record], at: int) -> int:
         """Where the next words of an answer begin, behind this place; else how far one may go."""

@@ -68,12 +68,13 @@ class Conversation:
         message = self._count
         told: list[d.Draft] = []
         for block in blocks:
-            if isinstance(block, plain.Use):
+            if isinstance(block, plain.Text):
+                if words := block.text:
+                    told.append(d.Spoken(words, None, message, under))
+            elif isinstance(block, plain.Use):
                 told.append(self._used(block.id, block.name, block.input, True, message, under))
-            elif isinstance(block, plain.Thinking):
+            else:
                 told.append(d.Spoken(block.thinking, "public", message, under))
-            elif block.text:
-                told.append(d.Spoken(block.text, None, message, under))
         return told
 
     def _use(self, block: dict[str, Any], message: int, under: str | None) -> d.Call:

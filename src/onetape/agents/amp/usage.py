@@ -49,8 +49,8 @@ class Meter:
 
     def take(self) -> Usage | None:
         """The usage since it was last taken; None if none was told."""
-        counts = input, output, read, write = self.input_tokens, self.output_tokens, self.cache_read_tokens, self.cache_write_tokens
-        if counts == (None, None, None, None):
+        input, output, read, write = self.input_tokens, self.output_tokens, self.cache_read_tokens, self.cache_write_tokens
+        if input is output is read is write is None:
             return None
         self.input_tokens = self.output_tokens = self.cache_read_tokens = self.cache_write_tokens = None
         return Usage(input, output, None, read, write, None, self._model)
