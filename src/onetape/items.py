@@ -17,6 +17,8 @@ from onetape.schema import ContentPart, ItemKind, ItemRole
 # How many closed items stay known as parents. A child that names an older one has been waited for
 # through thousands of others, which no agent does; the bound keeps memory constant.
 REMEMBERED = 20_000
+SWEEP = 256
+"""The others are forgotten at every so many items: to look whenever there is a new one would take longer than all else."""
 
 JOINED = 512
 """So many pieces of an open item become one: each is joined once, however long the item grows."""
@@ -83,7 +85,6 @@ class Items:
         self._count = 0
         self.open: dict[Key, OpenItem] = {}
         self.calls: dict[str, CallState] = {}
-        # Dicts whose oldest entries are forgotten where they are written to: what remembers by itself takes longer than all else here.
         self.families: dict[str, Family] = {}
         self._latest: dict[Key, str] = {}
         self._background: set[str] = set()
@@ -96,13 +97,17 @@ class Items:
 
     def new_id(self, message: Key | None = None) -> str:
         """`message`: the native message that a message item belongs to."""
-        self._count += 1
-        item_id = f"{self._prefix}{self._count}"
+        self._count = count = self._count + 1
+        if not count % SWEEP:
+            self._sweep()
+        item_id = f"{self._prefix}{count}"
         if message is not None:
             self._latest[message] = item_id
-            if len(self._latest) > REMEMBERED:
-                forget_oldest(self._latest)
         return item_id
+
+    def _sweep(self) -> None:
+        forget_oldest(self._latest, REMEMBERED)
+        forget_oldest(self.families, REMEMBERED)
 
     def parent(self, message: Key | None, under: str | None) -> str | None:
         """The latest item of the same native message, else the call that this is nested in."""
@@ -115,8 +120,6 @@ class Items:
         """A call that awaits its result from now on."""
         call = self.calls[call_id] = CallState(call_id, item, under, is_final, shell)
         self.families[call_id] = Family(item.item_id, under)
-        if len(self.families) > REMEMBERED:
-            forget_oldest(self.families)
         return call
 
     # --- background work ---
@@ -168,6 +171,8 @@ def merged(known: Shell | None, told: Shell | None) -> Shell | None:
     """A command's run from what its call said and what its result says."""
     if known is None or told is None:
         return told or known
+    if told.command is not None and told.cwd is not None:
+        return told  # nearly always
     return Shell(
         command=told.command if told.command is not None else known.command,
         cwd=told.cwd if told.cwd is not None else known.cwd,

@@ -20,9 +20,28 @@ from onetape.ending import Ending
 from onetape.items import CallState, Items, OpenItem, merged, shell_part
 from onetape.pen import Pen
 from onetape.recent import forget_oldest
-from onetape.schema import ContentPart, DeltaData, Event, Item, ItemCompleted, ItemData, ItemDelta, ItemStarted, ItemStatus, TurnStatus
-from onetape.tape import Head, Record, hash_of
+from onetape.schema import (
+    ContentPart,
+    DeltaData,
+    Event,
+    ItemCompleted,
+    ItemDelta,
+    ItemStarted,
+    ItemStatus,
+    Reasoning,
+    Text,
+    ToolCall,
+    ToolResult,
+    TurnEnded,
+    TurnEndedData,
+    TurnOutcome,
+    TurnStarted,
+    TurnStartedData,
+    TurnStatus,
+)
+from onetape.tape import Head, Heard, Record, hash_of, without_end
 
+_NO_TEXT = Text("")
 # How many turns' ids stay known, so that none is given twice.
 REMEMBERED_TURNS = 4096
 
@@ -34,6 +53,8 @@ class Recorder:
     ) -> None:  # fmt: skip
         """`spent`: what a turn was billed that nobody but us will end."""
         self._pen = Pen(session_id, key, head.started, include_raw=include_raw, preface=lambda: self._start({}, ours=True))
+        self._cause: Record | bytes | None = None
+        """What made the agent's last drafts: a record, or a bare line with its end."""
         self._identity = _identity(head)
         self._chatty = chatty
         self._spent = spent
@@ -47,6 +68,7 @@ class Recorder:
         self._items = Items(key)
         self.open = self._items.open
         """The messages and statuses that go on, by key."""
+        self._calls = self._items.calls
         self._asks = Asks()
         self._echoes = Echoes()
         self._queue_is_due = False
@@ -65,25 +87,31 @@ class Recorder:
             _VERBS[type(draft)](self, draft)
         return self._pen.events
 
-    def heard(self, causes: list[Record], told: list[list[d.Draft]]) -> tuple[list[Event], list[int]]:
+    def heard(self, causes: Sequence[Record], told: list[list[d.Draft]]) -> tuple[list[Event], list[int]]:
         """The events of these, which the agent said one after the other, and how many there are after each: what `record` makes of them,
         in one go."""
         pen, verbs, ends = self._pen, _VERBS, list[int]()
         self._begin(causes[0])
-        events = pen.events
-        for cause, drafts in zip(causes, told, strict=True):
-            if drafts or cause.t != pen.t:
-                pen.dip_again(cause)
+        events, is_timed = pen.events, True
+        lines: Sequence[Any] = causes
+        if isinstance(causes, Heard) and not pen.includes_raw:  # all at one time, and no event shows its line
+            lines, is_timed = causes.lines, False
+        for cause, drafts in zip(lines, told, strict=True):
+            if drafts:
+                self._cause = cause
+                if is_timed:
+                    pen.dip_again(cause)
                 for draft in drafts:
                     verbs[type(draft)](self, draft)
             ends.append(len(events))
+        pen.dip_again(causes[-1])  # also where it said nothing: what is closed at the end is not earlier
         return events, ends
 
     def speaking(self, key: d.Key) -> OpenItem | None:
         """The message that is open under this key; none once the session has ended, whatever the agent still says."""
-        return None if self._pen.is_over else self._items.open.get(key)
+        return None if self._pen.is_over else self.open.get(key)
 
-    def words(self, causes: list[Record], item: OpenItem, texts: list[str]) -> list[Event]:
+    def words(self, causes: Sequence[Record], item: OpenItem, texts: list[str]) -> list[Event]:
         """The short way for the next words of an open message, one record each: the same events as `record` would make."""
         item.add(texts)
         if self.blobs:
@@ -125,6 +153,7 @@ class Recorder:
     def finish(self) -> list[Event]:
         """The tape is over: what is open is closed, and the session with it."""
         self._pen.lift()
+        self._cause = None
         # A process that died before it said anything was a session too.
         if (self._pen.sequence or self._ending.exited) and not self._pen.is_over:
             if not self._ending.exited:
@@ -135,6 +164,7 @@ class Recorder:
 
     def _begin(self, cause: Record) -> None:
         self._pen.dip(cause)
+        self._cause = cause
         if self.blobs:
             self.blobs.clear()
         if self._ending.exited and cause.dir in ("recv", "send"):
@@ -168,17 +198,17 @@ class Recorder:
 
     def _begin_turn(self, draft: d.BeginTurn) -> None:
         if self._turn_id is None:
-            self._open_turn(False, draft.turn_id, draft.metadata)
+            self._open_turn(draft.turn_id, draft.metadata)
             self._queue_is_due = bool(self._echoes.queued)
 
-    def _open_turn(self, ours: bool, native_id: str | None = None, metadata: dict[str, Any] | None = None) -> None:
+    def _open_turn(self, native_id: str | None = None, metadata: dict[str, Any] | None = None, *, ours: bool = False) -> None:
         self._turns += 1
         self._turn_id = turn_id = native_id if native_id and native_id not in self._turn_ids else f"turn_{self._turns}"
         self._turn_ids[turn_id] = None
         if len(self._turn_ids) > REMEMBERED_TURNS:
-            forget_oldest(self._turn_ids)
+            forget_oldest(self._turn_ids, REMEMBERED_TURNS)
         self._failed_with = None
-        self._pen.tell(schema.TurnStarted, schema.TurnStartedData("started", turn_id, metadata or UNSET), ours)
+        self._pen.tell(TurnStarted, TurnStartedData("started", turn_id, metadata or UNSET), ours)
 
     def _end_turn(self, draft: d.EndTurn, *, ours: bool = False) -> None:
         if self._turn_id is None:
@@ -192,8 +222,8 @@ class Recorder:
         if status == "failed":
             error = draft.error or self._failed_with or "the turn failed"
             self._failure(d.Failure(error, draft.code, draft.details), ours=ours)
-        outcome = schema.TurnOutcome(status, draft.usage or UNSET, error or UNSET)
-        self._pen.tell(schema.TurnEnded, schema.TurnEndedData("ended", self._turn_id, outcome), ours)
+        outcome = TurnOutcome(status, draft.usage or UNSET, error or UNSET)
+        self._pen.tell(TurnEnded, TurnEndedData("ended", self._turn_id, outcome), ours)
         self._turn_id, self._last_turn = None, status
 
     def _failure(self, draft: d.Failure, *, ours: bool = False) -> None:
@@ -205,7 +235,7 @@ class Recorder:
     def _inside(self, under: str | None) -> None:
         """Before any item that is not a status: root items are inside a turn, and come after its user message."""
         if under is None and self._turn_id is None:
-            self._open_turn(True)
+            self._open_turn(ours=True)
         elif under is not None and under not in self._items.families:
             self._call(d.Call(under, "unknown", ""), ours=True)  # its call was before this tape began
         if self._queue_is_due:
@@ -243,7 +273,7 @@ class Recorder:
     def _user_message(self, draft: d.UserMessage, *, ours: bool = False) -> None:
         ours = ours or draft.ours
         if draft.under is None and self._turn_id is None:
-            self._open_turn(ours)
+            self._open_turn(ours=ours)
         elif draft.under is not None:
             self._inside(draft.under)
         self._whole("message", "user", draft.parts, draft.native_id, draft.under, ours=ours)
@@ -256,21 +286,27 @@ class Recorder:
     # --- assistant messages -------------------------------------------------
 
     def _open(self, draft: d.Open) -> None:
-        self._inside(draft.under)
-        first = schema.Text("") if draft.visibility is None else schema.Reasoning("", draft.visibility)
-        item = self._items.new(
-            "message", "assistant", first, self._items.parent(None, draft.under), draft.native_id, draft.under, draft.message,
-        )  # fmt: skip
-        self._items.open[draft.key] = item
-        self._emit_item(ItemStarted, item, [first], "in_progress", ours=draft.is_stub)
+        under, visibility = draft.under, draft.visibility
+        if under is not None or self._turn_id is None or self._queue_is_due:
+            self._inside(under)
+        first: ContentPart = _NO_TEXT if visibility is None else Reasoning("", visibility)
+        parent_id = None if under is None else self._items.parent(None, under)
+        item = OpenItem(self._items.new_id(draft.message), draft.native_id, parent_id, "message", "assistant", first, under)
+        self.open[draft.key] = item
+        self._pen.tell_item(ItemStarted, item, [first], "in_progress", draft.is_stub)
+
+    def _abandon(self, key: d.Key) -> None:
+        """Nobody will end this item any more: its process is gone."""
+        item = self.open.pop(key)
+        self._pen.tell_item(ItemCompleted, item, item.streamed(), "failed", ours=True)
 
     def _add(self, draft: d.Add) -> None:
-        item = self._items.open.get(draft.key)
+        item = self.open.get(draft.key)
         if item is not None and draft.text:
             self._delta(item, draft.text)
 
     def _close(self, draft: d.Close) -> None:
-        item = self._items.open.pop(draft.key, None)
+        item = self.open.pop(draft.key, None)
         if item is not None:
             self._close_message(item, draft)
 
@@ -278,14 +314,14 @@ class Recorder:
         streamed = "".join(item.chunks)
         if draft.parts is not None:
             content = draft.parts
-            final = "".join(part.text for part in content if isinstance(part, schema.Text | schema.Reasoning))
+            final = "".join(part.text for part in content if isinstance(part, Text | Reasoning))
         else:
             final = streamed if draft.text is None else draft.text
             content = [_with_text(item.first, final)]
         # Where the final text contradicts what was streamed, the completed item is the truth.
         if final != streamed and final.startswith(streamed):
             self._delta(item, final[len(streamed) :], ours=True)
-        self._emit_item(ItemCompleted, item, content, draft.status, ours=ours)
+        self._pen.tell_item(ItemCompleted, item, content, draft.status, ours=ours)
 
     def _spoken(self, draft: d.Spoken) -> None:
         """What `_open` and `_close` would do one after the other."""
@@ -293,8 +329,8 @@ class Recorder:
         if under is not None or self._turn_id is None or self._queue_is_due:
             self._inside(under)
         item_id = self._items.new_id(draft.message)
-        first: ContentPart = schema.Text("") if visibility is None else schema.Reasoning("", visibility)
-        whole: ContentPart = schema.Text(text) if visibility is None else schema.Reasoning(text, visibility)
+        first: ContentPart = _NO_TEXT if visibility is None else Reasoning("", visibility)
+        whole: ContentPart = Text(text) if visibility is None else Reasoning(text, visibility)
         parent_id = None if under is None else self._items.parent(None, under)
         self._pen.tell_whole(item_id, native_id, parent_id, "message", "assistant", [first], [whole], draft.status, text)
 
@@ -308,7 +344,7 @@ class Recorder:
         if draft.background:
             self._items.send_to_background(draft.call_id)
         alone = draft.background and draft.under is None and self._turn_id is None
-        call = self._items.calls.get(draft.call_id)
+        call = self._calls.get(draft.call_id)
         if call is None:
             if draft.call_id in self._items.families:
                 return  # it has its result already: said again
@@ -323,12 +359,12 @@ class Recorder:
 
     def _open_call(self, draft: d.Call, ours: bool) -> CallState:
         call_id, arguments, under = draft.call_id, draft.arguments, draft.under
-        first = schema.ToolCall(draft.name, arguments or "", call_id)
+        first = ToolCall(draft.name, arguments or "", call_id)
         parent = self._items.parent(draft.message, under)
         item = OpenItem(self._items.new_id(), draft.native_id or call_id, parent, "tool_call", "assistant", first, under)
         call = self._items.called(call_id, item, under, arguments is not None, draft.shell)
         if arguments is None:
-            self._emit_item(ItemStarted, item, [first], "in_progress", ours=ours)
+            self._pen.tell_item(ItemStarted, item, [first], "in_progress", ours=ours)
         else:
             content: list[ContentPart] = [first]
             self._pen.tell_whole(item.item_id, item.native_id, parent, "tool_call", "assistant", content, content, "completed", "", ours)
@@ -338,13 +374,13 @@ class Recorder:
         call.shell = draft.shell or call.shell
         if draft.arguments is not None and not call.is_final:
             call.is_final = True
-            part = schema.ToolCall(draft.name, draft.arguments, draft.call_id)
-            self._emit_item(ItemCompleted, call.item, [part], "completed", ours=ours)
+            part = ToolCall(draft.name, draft.arguments, draft.call_id)
+            self._pen.tell_item(ItemCompleted, call.item, [part], "completed", ours=ours)
 
     def _running(self, draft: d.Running) -> None:
         if draft.background:
             self._items.send_to_background(draft.call_id)
-        call = self._items.calls.get(draft.call_id)
+        call = self._calls.get(draft.call_id)
         if call is not None:
             self._open_result(call, None)
 
@@ -353,17 +389,17 @@ class Recorder:
         self._close_where(lambda under, _: self._items.is_nested_in(under, draft.call_id))
 
     def _output(self, draft: d.Output) -> None:
-        call = self._items.calls.get(draft.call_id)
+        call = self._calls.get(draft.call_id)
         if call is not None and draft.text:
             self._delta(self._open_result(call, None), draft.text)
 
     def _result(self, draft: d.Result) -> None:
-        call = self._items.calls.get(draft.call_id)
+        call = self._calls.get(draft.call_id)
         if call is None:
             if draft.call_id in self._items.families:
                 return  # a second result: the first counts
             self._call(d.Call(draft.call_id, "unknown", ""), ours=True)  # its call was before this tape began
-            call = self._items.calls[draft.call_id]
+            call = self._calls[draft.call_id]
         if self._asks.pending:
             self._resolve_by_outcome(call, refused=draft.refused)
         self._close_call(call, draft)
@@ -371,28 +407,28 @@ class Recorder:
     def _close_call(self, call: CallState, draft: d.Result, *, ours: bool = False) -> None:
         """Call and result to their ends: what is not said yet is said now."""
         if not call.is_final:
-            self._emit_item(ItemCompleted, call.item, [call.item.first], "failed", ours=True)
+            self._pen.tell_item(ItemCompleted, call.item, [call.item.first], "failed", ours=True)
         call_id, result, output = call.call_id, call.result, draft.output
         if output is None:
             output = "" if result is None else "".join(result.chunks)
-        content: list[ContentPart] = [schema.ToolResult(call_id, output)]
+        content: list[ContentPart] = [ToolResult(call_id, output)]
         if (shell := merged(call.shell, draft.shell)) is not None:
             content.append(shell_part(shell))
         content += draft.parts
         status: ItemStatus = "failed" if draft.failed else "completed"
         if result is None:
-            first: list[ContentPart] = [schema.ToolResult(call_id, "")]
+            first: list[ContentPart] = [ToolResult(call_id, "")]
             native_id, parent_id = draft.native_id or call_id, call.item.parent_id
             self._pen.tell_whole(self._items.new_id(), native_id, parent_id, "tool_result", "tool", first, content, status, "", ours)
         else:
-            self._emit_item(ItemCompleted, result, content, status, ours=ours)
-        del self._items.calls[call_id]
+            self._pen.tell_item(ItemCompleted, result, content, status, ours=ours)
+        del self._calls[call_id]
 
     def _open_result(self, call: CallState, native_id: str | None, *, ours: bool = False) -> OpenItem:
         if call.result is None:
-            first = schema.ToolResult(call.call_id, "")
+            first = ToolResult(call.call_id, "")
             call.result = self._items.new("tool_result", "tool", first, call.item.parent_id, native_id or call.call_id, call.under)
-            self._emit_item(ItemStarted, call.result, [first], "in_progress", ours=ours)
+            self._pen.tell_item(ItemStarted, call.result, [first], "in_progress", ours=ours)
         return call.result
 
     # --- asks ---------------------------------------------------------------
@@ -412,8 +448,8 @@ class Recorder:
 
     def _named_as_called(self, ask: d.Ask) -> d.Ask:
         """An agent may name the tool of a call in one way, and ask for it in another."""
-        match self._items.calls.get(ask.call_id or ""):
-            case CallState(item=OpenItem(first=schema.ToolCall(name=name))) if name != ask.action:
+        match self._calls.get(ask.call_id or ""):
+            case CallState(item=OpenItem(first=ToolCall(name=name))) if name != ask.action:
                 return replace(ask, action=name)
             case _:
                 return ask
@@ -452,18 +488,18 @@ class Recorder:
         first = schema.Status(draft.label, draft.detail)
         item = self._items.new("status", None, first, self._items.parent(None, draft.under), draft.native_id, draft.under)
         item.followed = True
-        self._items.open[draft.key] = item
-        self._emit_item(ItemStarted, item, [first], "in_progress")
+        self.open[draft.key] = item
+        self._pen.tell_item(ItemStarted, item, [first], "in_progress")
 
     def _close_note(self, draft: d.CloseNote) -> None:
-        item = self._items.open.pop(draft.key, None)
+        item = self.open.pop(draft.key, None)
         if item is None and draft.label is not None:
             self._note(d.Note(draft.label, draft.detail, draft.json, failed=draft.failed))
         if item is None or not isinstance(item.first, schema.Status):
             return
         content: list[ContentPart] = [schema.Status(item.first.label, draft.detail if draft.detail is not None else item.first.detail)]
         content += [schema.Json(draft.json)] if draft.json is not None else []
-        self._emit_item(ItemCompleted, item, content, "failed" if draft.failed else "completed")
+        self._pen.tell_item(ItemCompleted, item, content, "failed" if draft.failed else "completed")
 
     def _unknown(self, draft: d.Unknown) -> None:
         # Outside a turn it gets one of its own, which says nothing of the agent's.
@@ -474,7 +510,8 @@ class Recorder:
             self._end_turn(d.EndTurn(), ours=True)
 
     def _unreadable(self, draft: d.Unreadable) -> None:
-        line = b"" if self._pen.cause is None else self._pen.cause.line
+        cause = self._cause
+        line = b"" if cause is None else without_end(cause) if isinstance(cause, bytes) else cause.line
         self._pen.tell(schema.AgentUnparsed, schema.UnparsedData(draft.error, draft.location, hash_of(line)), ours=True)
 
     def _blob(self, draft: d.Blob) -> None:
@@ -492,15 +529,11 @@ class Recorder:
         parent_id = None if under is None else self._items.parent(None, under)
         self._pen.tell_whole(self._items.new_id(), native_id, parent_id, kind, role, content, content, status, "", ours)
 
-    def _emit_item(self, kind: type[Any], item: OpenItem, content: list[ContentPart], status: ItemStatus, *, ours: bool = False) -> None:
-        told = Item(item.item_id, item.native_id, item.parent_id, item.kind, item.role, content, status)
-        self._pen.tell(kind, ItemData(told), ours)
-
     # --- closing ------------------------------------------------------------
 
     def _close_turn_bound(self) -> None:
         """Before a turn ends: all that is of this turn. Background work and status items go on."""
-        if self.open or self._items.calls or self._asks.pending:  # seldom
+        if self.open or self._calls or self._asks.pending:  # seldom
             background = self._items.in_background
             self._close_where(lambda under, call_id: not background(under) and not background(call_id))
 
@@ -509,7 +542,7 @@ class Recorder:
         for ask in self._asks.where(lambda ask: not ask.background and wanted(ask.under, ask.call_id)):
             self._reject(ask)
         for key, item in self._items.open_where(lambda item: not item.followed and wanted(item.under, None)):
-            del self._items.open[key]
+            del self.open[key]
             self._close_message(item, d.Close(key, status="failed"), ours=True)
         for call in self._items.calls_where(lambda call: wanted(call.under, call.call_id)):
             self._close_call(call, d.Result(call.call_id, failed=True), ours=True)
@@ -529,9 +562,8 @@ class Recorder:
             self._end_turn(d.EndTurn("interrupted", self._spent()), ours=True)
         else:
             self._end_turn(d.EndTurn("failed", self._spent(), why or self._ending.message, "process_exit"), ours=True)
-        for key, item in list(self._items.open.items()):
-            del self._items.open[key]
-            self._emit_item(ItemCompleted, item, item.streamed(), "failed", ours=True)
+        for key in list(self.open):
+            self._abandon(key)
 
 
 def _identity(head: Head) -> dict[str, Any]:
@@ -544,7 +576,7 @@ def _identity(head: Head) -> dict[str, Any]:
 
 
 def _with_text(part: ContentPart, text: str) -> ContentPart:
-    return schema.Reasoning(text, part.visibility) if isinstance(part, schema.Reasoning) else schema.Text(text)
+    return Reasoning(text, part.visibility) if isinstance(part, Reasoning) else Text(text)
 
 
 _VERBS: dict[type[d.Draft], Callable[[Recorder, Any], None]] = {

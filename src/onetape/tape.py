@@ -9,11 +9,12 @@ knows nothing of what a payload means.
 import base64
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from io import BytesIO
 from itertools import chain
 from json.decoder import scanstring  # type: ignore[attr-defined]
-from typing import Any
+from operator import methodcaller
+from typing import Any, TypeAlias, overload
 
 import msgspec
 from msgspec import Raw, Struct
@@ -22,8 +23,11 @@ from onetape.errors import Unparsed
 
 DIRECTIONS = frozenset({"head", "recv", "send", "stderr", "exit", "cmd", "end", "note"})
 BOM = b"\xef\xbb\xbf"
+Line: TypeAlias = bytes | Raw
 TOGETHER = 512
 """Records in a batch at most: a file may be one chunk."""
+PIECE = 1 << 17
+"""So many bytes are cut into lines together where all are here: few enough that they stay in the processor's caches until then."""
 
 
 class Head(Struct, frozen=True, omit_defaults=True):
@@ -81,9 +85,47 @@ class Record(Struct, frozen=True, omit_defaults=True, gc=False):
         return native
 
 
+class Heard(Sequence[Record]):
+    """Bare lines, all of which the agent said, at one time that is not known. A record is made of one when somebody asks for it: nearly
+    always its line is enough."""
+
+    __slots__ = ("lines",)
+
+    def __init__(self, lines: list[bytes]) -> None:
+        """`lines`: with their ends, which are nothing to a decoder."""
+        self.lines = lines
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+    @overload
+    def __getitem__(self, at: int) -> Record: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> "Heard": ...
+
+    def __getitem__(self, at: int | slice) -> "Record | Heard":
+        return Heard(self.lines[at]) if isinstance(at, slice) else _heard(self.lines[at])
+
+    def __iter__(self) -> Iterator[Record]:
+        return map(_heard, self.lines)
+
+
 def is_heard(record: Record) -> bool:
     """Whether the agent said this: no log line of its server, and no remark of the recorder's."""
     return record.dir == "recv" and record.stream is None and record.note is None
+
+
+def said(records: Sequence[Record], at: int, until: int) -> Sequence[Line]:
+    """The lines between these places, up to one that the agent did not say."""
+    if isinstance(records, Heard):
+        return records.lines[at:until]
+    lines: list[Raw] = []
+    for record in records[at:until]:
+        if record.dir != "recv" or record.stream is not None or record.note is not None:  # as is_heard says
+            break
+        lines.append(record.payload)
+    return lines
 
 
 def record(t: float, dir: str, payload: Any) -> Record:
@@ -131,36 +173,52 @@ def hash_of(line: bytes) -> str:
 
 
 def lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """Lines of a byte stream cut anywhere.
+    """Lines of a byte stream cut anywhere, without their ends.
 
     Split at "\\n" alone: U+2028 and friends occur inside JSON strings. The last
     line may lack its newline. A long line is joined once, not once per chunk.
     """
-    return chain.from_iterable(completed(chunks))
+    return map(_WITHOUT_RETURN, map(_WITHOUT_NEWLINE, chain.from_iterable(_cut(chunks))))
 
 
-def completed(chunks: Iterable[bytes]) -> Iterator[list[bytes]]:
-    """The lines that each chunk completes."""
+def without_end(line: bytes) -> bytes:
+    return line.removesuffix(b"\n").removesuffix(b"\r")
+
+
+# For many lines at once: no step of it is Python's.
+_WITHOUT_NEWLINE, _WITHOUT_RETURN = methodcaller("removesuffix", b"\n"), methodcaller("removesuffix", b"\r")
+
+
+def _cut(source: bytes | Iterable[bytes]) -> Iterator[list[bytes]]:
+    """Lines with their ends: those that each chunk completes; of bytes that are all here, some at a time."""
+    if isinstance(source, bytes):
+        file = BytesIO(source)
+        while whole := file.readlines(PIECE):
+            yield whole
+        return
     pending: list[bytes] = []
-    for chunk in chunks:
+    for chunk in source:
         if b"\n" not in chunk:
             pending.append(chunk)
             continue
-        whole, last = cut(chunk)
+        whole, last = _whole(chunk)
         whole[0] = b"".join([*pending, whole[0]])
         pending = [last]
-        # Few files have carriage returns; the others need not pay for them line by line.
-        yield [line.removesuffix(b"\r") for line in whole] if b"\r" in chunk or whole[0].endswith(b"\r") else whole
+        yield whole
     if last := b"".join(pending):
-        yield [last.removesuffix(b"\r")]
+        yield [last]
 
 
 def cut(chunk: bytes) -> tuple[list[bytes], bytes]:
-    """The lines that end in a chunk, without their newlines, and what is left of it. Read as a file is: `split` compares byte after byte,
-    which takes longer than to decode what it cuts."""
+    """The lines that end in a chunk, without their newlines, and what is left of it."""
+    whole, last = _whole(chunk)
+    return [*map(_WITHOUT_NEWLINE, whole)], last
+
+
+def _whole(chunk: bytes) -> tuple[list[bytes], bytes]:
+    """Read as a file is: `split` compares byte after byte, which takes longer than to decode what it cuts."""
     whole = [*BytesIO(chunk)]
-    last = whole.pop() if whole and not chunk.endswith(b"\n") else b""
-    return [line[:-1] for line in whole], last
+    return whole, whole.pop() if whole and not chunk.endswith(b"\n") else b""
 
 
 def read(source: Iterable[bytes]) -> Iterator[Record]:
@@ -168,9 +226,9 @@ def read(source: Iterable[bytes]) -> Iterator[Record]:
     return chain.from_iterable(batches(source))
 
 
-def batches(source: Iterable[bytes]) -> Iterator[list[Record]]:
+def batches(source: bytes | Iterable[bytes]) -> Iterator[Sequence[Record]]:
     """The same, together what comes together."""
-    said = (some if _are_plain(some) else [line for line in some if line and not line.isspace()] for some in completed(source))
+    said = (some if _are_plain(some) else [line for line in some if line and not line.isspace()] for some in _cut(source))
     leading: list[bytes] = []
     as_record = None
     for some in said:
@@ -182,7 +240,8 @@ def batches(source: Iterable[bytes]) -> Iterator[list[Record]]:
         for at in range(0, len(some), TOGETHER):
             together = some[at : at + TOGETHER]
             records = as_records(together)
-            yield records if all(map(bytes.isascii, together)) else [*map(_as_text, records, together)]
+            is_text = all(map(bytes.isascii, together)) or all(map(_is_text, together))
+            yield records if is_text else [*map(_as_text, records, together)]
 
 
 def _reader(leading: list[bytes]) -> Callable[[bytes], Record] | None:
@@ -199,8 +258,12 @@ def _taped_ones(lines: list[bytes]) -> list[Record]:
     return [*map(_taped, lines)]
 
 
-def _bare_ones(lines: list[bytes]) -> list[Record]:
-    return [Record(0.0, "recv", said) for said in map(Raw, lines)] if _are_plain(lines) else [*map(_bare, lines)]
+def _bare_ones(lines: list[bytes]) -> Sequence[Record]:
+    return Heard(lines) if _are_plain(lines) else [*map(_bare, lines)]
+
+
+def _heard(line: bytes) -> Record:
+    return Record(0.0, "recv", Raw(without_end(line)))
 
 
 def _as_text(record: Record, line: bytes) -> Record:
@@ -214,7 +277,7 @@ def _are_plain(lines: list[bytes]) -> bool:
 
 
 def _bare(line: bytes) -> Record:
-    said = Record(0.0, "recv", Raw(line))
+    said = _heard(line)
     return quoted(said) if line.startswith(b'"') else said
 
 
@@ -226,7 +289,7 @@ def _taped(line: bytes) -> Record:
 
 
 def _looks_taped(line: bytes) -> bool:
-    return bytes(_taped(line).payload) != line
+    return bytes(_taped(line).payload) != without_end(line)
 
 
 def _repaired(line: bytes) -> Record:

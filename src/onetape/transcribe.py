@@ -8,7 +8,7 @@ It streams: nothing here grows with the length of the tape.
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any
 
@@ -22,16 +22,15 @@ from onetape.drafts import Blob, Draft, Unreadable
 from onetape.errors import Refused, Unparsed
 from onetape.recorder import Recorder
 from onetape.schema import Event
-from onetape.tape import Head, Record
+from onetape.tape import Head, Line, Record
 from onetape.translator import MALFORMED, NOT_HOT, Send, Translator
 
 # How many records may pass before a dialect is recognised; then the agent's main one is taken.
 UNDECIDED = 64
 # So many records are read at most before the first of them is recorded.
 HANDFUL = 128
-PIECE = 1 << 18
 # An answer's next words are looked for at every so many records: they seldom come in fewer.
-STRIDE = 4
+STRIDE = 16
 
 # glibc hands what is freed at the end of its heap back to the system, and asks for it again with the next piece: a tenth of the time.
 # It keeps twice as much as the largest block that was ever freed (mallopt(3), M_TRIM_THRESHOLD), so one is, untouched.
@@ -64,11 +63,11 @@ def opened(
 
 
 def _opened(
-    batches: Iterator[list[Record]], agent: str | Agent | None, dialect: str | None, session_id: str | None, include_raw: bool
-) -> tuple["Transcriber", Iterator[list[Record]]]:
-    leading, head = _leading(batches, agent)
+    batches: Iterator[Sequence[Record]], agent: str | Agent | None, dialect: str | None, session_id: str | None, include_raw: bool
+) -> tuple["Transcriber", Iterator[Sequence[Record]]]:
+    taken, leading, head = _leading(batches, agent)
     transcriber = Transcriber(_agent(agent, head), head, leading, dialect=dialect, session_id=session_id, include_raw=include_raw)
-    return transcriber, chain([leading], batches)
+    return transcriber, chain(taken, batches)
 
 
 class Transcriber:
@@ -99,11 +98,11 @@ class Transcriber:
         blobs, self._recorder.blobs = self._recorder.blobs, []
         return blobs
 
-    def transcript(self, batches: Iterable[list[Record]]) -> Iterator[Event]:
+    def transcript(self, batches: Iterable[Sequence[Record]]) -> Iterator[Event]:
         """All events of a whole tape."""
         return chain.from_iterable(self._by_the_handful(batches))
 
-    def _by_the_handful(self, batches: Iterable[list[Record]]) -> Iterator[list[Event]]:
+    def _by_the_handful(self, batches: Iterable[Sequence[Record]]) -> Iterator[list[Event]]:
         """Together, so that whoever encodes them has the processor's caches to himself for that long."""
         for batch in batches:
             at = 0
@@ -117,7 +116,7 @@ class Transcriber:
                     yield events
         yield self.finish()
 
-    def together(self, records: list[Record], at: int) -> tuple[list[Record], list[Event], list[int], list[Send]]:
+    def together(self, records: Sequence[Record], at: int) -> tuple[Sequence[Record], list[Event], list[int], list[Send]]:
         """What `step` does with the record at this place, and with those after it that are ordinary, up to the first that demands an
         answer: the records as the tape must keep them, their events, how many those are after each, and what the agent demands.
 
@@ -131,59 +130,72 @@ class Transcriber:
         self._last = heard[-1]
         return heard, *self._recorder.heard(heard, drafts), demanded
 
-    def _read_together(self, records: list[Record], at: int) -> tuple[list[list[Draft]], list[Send]]:
+    def _read_together(self, records: Sequence[Record], at: int) -> tuple[list[list[Draft]], list[Send]]:
         """What is said from this place on, up to a line that is no object or that the agent did not say, or to an answer's next words,
         or to one that demands an answer."""
-        told: list[Any] = []
-        translator, quick = self.translator, tape.quick
-        decode = None if translator.often is None else translator.often.decode
-        for record in records[at : self._words_after(records, at)]:
-            if record.dir != "recv" or record.stream is not None or record.note is not None:  # as is_heard says
+        told: list[list[Draft]] = []
+        demanded: list[Send] = []
+        translator, lines = self.translator, tape.said(records, at, self._words_after(records, at))
+        while len(told) < len(lines):
+            for message in self._often(lines, len(told)):
+                try:
+                    drafts = translator.read_often(message)
+                except MALFORMED as error:
+                    drafts = translator.unreadable(error)
+                if drafts is not None:
+                    told.append(drafts)
+                elif not self._feed(lines[len(told)], told, demanded):
+                    return told, demanded
+            if len(told) < len(lines) and not self._feed(lines[len(told)], told, demanded):
                 break
-            drafts: list[Any] | None = None
-            if decode is not None:
-                try:
-                    message = decode(record.payload)
-                except NOT_HOT:
-                    pass  # it does not come often, or something is odd about it
-                else:
-                    try:
-                        drafts = translator.read_often(message)
-                    except MALFORMED as error:
-                        drafts = translator.unreadable(error)
-            if drafts is None:
-                try:
-                    native = quick(record.payload)
-                except NOT_HOT:
-                    break
-                if type(native) is not dict:
-                    break
-                drafts = translator.feed(native)
-                if drafts and Send in map(type, drafts):
-                    drafts, demanded = _apart(drafts)
-                    return [*told, drafts], demanded
-            told.append(drafts)
-        return told, []
+        return told, demanded
 
-    def _words_after(self, records: list[Record], at: int) -> int:
+    def _often(self, lines: Sequence[Line], at: int) -> list[Any]:
+        """The messages from this line on that come often, up to one that does not, or about which something is odd."""
+        messages: list[Any] = []
+        if (often := self.translator.often) is not None:
+            try:  # noqa: SIM105 - this is on the way of most lines
+                messages.extend(map(often.decode, lines[at:]))
+            except NOT_HOT:
+                pass  # those before it are in the list
+        return messages
+
+    def _feed(self, line: Line, told: list[list[Draft]], demanded: list[Send]) -> bool:
+        """The ordinary way. Whether more may follow in the same go."""
+        try:
+            native = tape.quick(line)
+        except NOT_HOT:
+            return False
+        if type(native) is not dict:
+            return False
+        outputs: list[Any] = self.translator.feed(native)
+        if not outputs or Send not in map(type, outputs):
+            told.append(outputs)
+            return True
+        drafts, sends = _apart(outputs)
+        told.append(drafts)
+        demanded += sends
+        return False
+
+    def _words_after(self, records: Sequence[Record], at: int) -> int:
         """Where the next words of an answer begin, behind this place; else how far one may go."""
         until = min(at + HANDFUL, len(records))
         if (hot := self.translator.hot) is None:
             return until
         for place in range(at + 1, until - 1, STRIDE):
-            if hot.may_be(records[place]) and hot.may_be(records[place + 1]):
-                while place > at + 1 and hot.may_be(records[place - 1]):
+            if hot.may_be(records, place) and hot.may_be(records, place + 1):
+                while place > at + 1 and hot.may_be(records, place - 1):
                     place -= 1
                 return place
         return until
 
-    def run(self, records: list[Record], at: int) -> list[Event]:
+    def run(self, records: Sequence[Record], at: int) -> list[Event]:
         """The short way: if an answer's next words begin here, their events, one for each record as far as they go on. Else none."""
         hot = self.translator.hot
-        if hot is None or not self._recorder.open or not hot.may_be(records[at]):
+        if hot is None or not self._recorder.open or not hot.may_be(records, at):
             return []
         try:
-            message = hot.decode(records[at].payload)
+            message = hot.decode(tape.said(records, at, at + 1)[0])
         except NOT_HOT:
             return []
         said = self.translator.glance(message)
@@ -272,16 +284,16 @@ def _apart(outputs: list[Draft | Send]) -> tuple[list[Draft], list[Send]]:
 
 def recognise(source: bytes) -> Agent | None:
     """Whose recording this is, by its first lines."""
-    leading, head = _leading(tape.batches([source]))
+    _, leading, head = _leading(tape.batches(source))
     if head is not None and head.agent in registry.names():
         return registry.find(head.agent)
     said = list(_said(leading))
     return next((agent for agent in registry.every() if agent.recognise(said) is not None), None)
 
 
-def _batches(source: bytes | Iterable[bytes] | Iterable[Record]) -> Iterator[list[Record]]:
+def _batches(source: bytes | Iterable[bytes] | Iterable[Record]) -> Iterator[Sequence[Record]]:
     if isinstance(source, bytes):
-        return tape.batches(_pieces(source))
+        return tape.batches(source)
     items: Iterator[Any] = iter(source)
     first = next(items, None)
     if first is None:
@@ -292,28 +304,28 @@ def _batches(source: bytes | Iterable[bytes] | Iterable[Record]) -> Iterator[lis
     return _sliced([first, *items]) if isinstance(source, list | tuple) else ([record] for record in chain([first], items))
 
 
-def _pieces(source: bytes) -> Iterator[bytes]:
-    """Each small enough that its lines stay in the processor's caches until they are decoded."""
-    return (source[at : at + PIECE] for at in range(0, len(source), PIECE))
-
-
-def _sliced(records: list[Record]) -> Iterator[list[Record]]:
+def _sliced(records: list[Record]) -> Iterator[Sequence[Record]]:
     return (records[at : at + tape.TOGETHER] for at in range(0, len(records), tape.TOGETHER))
 
 
-def _leading(batches: Iterator[list[Record]], agent: str | Agent | None = None) -> tuple[list[Record], Head | None]:
-    """The records needed to know whose tape this is and in which dialect, and its head. No more: the next may be long in coming."""
+def _leading(
+    batches: Iterator[Sequence[Record]], agent: str | Agent | None = None
+) -> tuple[list[Sequence[Record]], list[Record], Head | None]:
+    """What must be read to know whose tape this is and in which dialect, the first records of it, and its head. No more: the next may be
+    long in coming."""
+    taken: list[Sequence[Record]] = []
     leading: list[Record] = []
     head: Head | None = None
     whose = registry.find(agent) if isinstance(agent, str) else agent
     for batch in batches:
-        first = batch[: max(0, UNDECIDED - len(leading))]  # however many come together
-        leading += batch
+        taken.append(batch)
+        first = batch[: UNDECIDED - len(leading)]  # however many come together
+        leading += first
         head = head or next((head_of(record) for record in first if record.dir == "head"), None)
         is_told = head is not None and head.dialect is not None
-        if is_told or len(leading) >= UNDECIDED or (whose is not None and whose.recognise(_said(first)) is not None):
+        if is_told or len(leading) == UNDECIDED or (whose is not None and whose.recognise(_said(first)) is not None):
             break
-    return leading, head
+    return taken, leading, head
 
 
 def head_of(record: Record) -> Head:
@@ -333,7 +345,7 @@ def _agent(agent: str | Agent | None, head: Head | None) -> Agent:
     return registry.find(name)
 
 
-def _said(leading: list[Record]) -> Iterator[tuple[Any, bool]]:
+def _said(leading: Sequence[Record]) -> Iterator[tuple[Any, bool]]:
     """What was said first, and whether by us. One by one: the first often tells enough."""
     spoken = ((_quietly(record), record.dir == "send") for record in leading if record.dir in ("recv", "send") and not record.silent)
     return ((native, sent) for native, sent in spoken if native is not None)

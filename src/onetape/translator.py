@@ -18,12 +18,12 @@ Subclasses write `_read`, `_sent` and `_write`, and where they need them
 `hot` and `glance`, `often` and `read_often` are shortcuts for speed alone.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
 from typing import Any, ClassVar, TypeAlias
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import Struct
 
 from onetape.commands import Command, name_of
 from onetape.drafts import Add, Draft, Unheard, Unknown, Unreadable, fitting
@@ -31,7 +31,7 @@ from onetape.errors import Refused, Unparsed
 from onetape.ids import uuid_of
 from onetape.kinds import kind_of
 from onetape.schema import Usage
-from onetape.tape import Head, Record, is_heard
+from onetape.tape import Head, Heard, Line, Record, is_heard, said
 
 Native: TypeAlias = Any
 
@@ -58,53 +58,55 @@ class Hot(Struct, frozen=True):
 
     mark: bytes
     """Stands at the beginning of every such line."""
-    decode: Callable[[Raw], Any]
+    decode: Callable[[Line], Any]
     decode_list: Callable[[bytes], list[Any]]
     place: Callable[[Any], Any]
     """Where its words go: as long as nothing else is said, to the same message as those of the same place before."""
     words: Callable[[Any], str]
 
-    def may_be(self, record: Record) -> bool:
+    def may_be(self, records: Sequence[Record], at: int) -> bool:
+        if isinstance(records, Heard):
+            return self.mark in records.lines[at][:REACH]
+        record = records[at]
         return self.mark in bytes(memoryview(record.payload)[:REACH]) and is_heard(record)
 
-    def following(self, records: list[Record], at: int, place: Any) -> list[str]:
+    def following(self, records: Sequence[Record], at: int, place: Any) -> list[str]:
         """The next words of the same place, a text for each record from here that brings nothing else."""
         texts: list[str] = []
         while at < len(records):
             # A few are seen one by one first: where an answer is short there would be nothing to gain.
             count = TOGETHER if len(texts) >= FEW else FEW
-            some = records[at : at + count]
-            told = self._together(some, place) if count > FEW else None
-            told = self._one_by_one(some, place) if told is None else told
+            lines = said(records, at, at + count)
+            told = self._together(lines, place) if count > FEW else None
+            told = self._one_by_one(lines, place) if told is None else told
             texts += told
-            if len(told) < len(some):
+            if len(told) < count:
                 break
-            at += len(some)
+            at += count
         return texts
 
-    def _one_by_one(self, records: list[Record], place: Any) -> list[str]:
+    def _one_by_one(self, lines: Sequence[Line], place: Any) -> list[str]:
         texts: list[str] = []
-        for record in records:
+        for line in lines:
             try:
-                message = self.decode(record.payload)
+                message = self.decode(line)
             except NOT_HOT:
                 break
             text = self.words(message)
-            if not text or self.place(message) != place or not is_heard(record):
+            if not text or self.place(message) != place:
                 break
             texts.append(text)
         return texts
 
-    def _together(self, records: list[Record], place: Any) -> list[str] | None:
+    def _together(self, lines: Sequence[Line], place: Any) -> list[str] | None:
         """The same in one call of the decoder, where all of them are such; else None."""
-        said = [record.payload for record in records if record.dir == "recv" and record.stream is None and record.note is None]
         try:
             # A blank line, one that was cut off or one of two messages makes this no list, or one of another length.
-            messages = self.decode_list(b"[" + b",".join(said) + b"]")
+            messages = self.decode_list(b"[" + b",".join(lines) + b"]")
         except NOT_HOT:
             return None
         texts = [*map(self.words, messages)]
-        is_all = len(said) == len(messages) == [*map(self.place, messages)].count(place) == len(records) and all(texts)
+        is_all = len(lines) == len(messages) == [*map(self.place, messages)].count(place) and all(texts)
         return texts if is_all else None
 
 
@@ -118,7 +120,7 @@ def hot(mark: bytes, shape: Any, place: str, words: str) -> Hot:
 class Often(Struct, frozen=True):
     """The messages that most other lines are, for a short way past looking at them field by field."""
 
-    decode: Callable[[Raw], Any]
+    decode: Callable[[Line], Any]
 
 
 def often(shapes: Any) -> Often:
