@@ -23,7 +23,6 @@ from onetape.translator import FEW, NOT_HOT, TOGETHER, Hot, Translator
 BENCH = Path(__file__).parent.parent / "bench"
 AGENTS = ("amp", "claude", "codex", "opencode", "pi")
 STREAMING = ("claude", "codex", "opencode", "pi")
-OFTEN = ("amp", "claude")
 PIECES = 3000
 CALLS = 300
 
@@ -70,9 +69,10 @@ def plain(translator: type[Translator], line: bytes) -> Any:
 def test_a_line_is_decoded_once(agent: str, native: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     source, translator = native.of(agent).tools(CALLS), main(agent)
     decodes, read = counted(monkeypatch, tape, "quick"), counted(monkeypatch, translator, "read_often")
+    glanced = counted(monkeypatch, translator, "glance")
     assert list(transcribe(source, agent))
     often = 0 if translator.often is None else sum(plain(translator, line) is not None for line in source.splitlines())
-    assert len(read) == often, "as the struct of what matters in it, or as a whole, and never both"
+    assert often - len(glanced) <= len(read) <= often, "as the struct of what matters in it, or as a whole, and never both"
     assert len(decodes) + often <= source.count(b"\n") + 2 * UNDECIDED, "and the first ones twice more, to see who is speaking"
 
 
@@ -138,8 +138,8 @@ def test_what_lies_between_words_is_told_as_it_would_be_alone(agent: str, native
     assert [list(map(to_json, transcribe(some, agent))) for some in spoilt] == quick
 
 
-def fields(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    for name, inner in value.items() if isinstance(value, dict) else ():
+def fields(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
+    for name, inner in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
         yield *path, name
         yield from fields(inner, (*path, name))
 
@@ -168,7 +168,7 @@ def test_words_of_another_shape_are_told_as_they_would_be_alone(agent: str, nati
     assert [list(map(to_json, transcribe(tape, agent))) for tape in tapes] == quick
 
 
-@pytest.mark.parametrize("agent", OFTEN)
+@pytest.mark.parametrize("agent", AGENTS)
 def test_often_lines_of_another_shape_are_read_as_they_would_be_alone(agent: str, native: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever is missing, added or odd in one of them."""
     lines = native.of(agent).tools(3).splitlines()

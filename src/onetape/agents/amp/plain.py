@@ -6,9 +6,7 @@ printed again is told from a new one by comparing the whole of it. Any other lin
 
 from typing import Any, Literal
 
-from msgspec import UNSET, Struct, UnsetType
-
-Count = int | UnsetType
+from msgspec import Struct
 
 
 class Text(Struct, tag="text", frozen=True, gc=False, forbid_unknown_fields=True):
@@ -26,12 +24,12 @@ class Use(Struct, tag="tool_use", frozen=True, gc=False, forbid_unknown_fields=T
 
 
 class Usage(Struct, frozen=True, gc=False, forbid_unknown_fields=True):
-    input_tokens: Count = UNSET
-    output_tokens: Count = UNSET
-    cache_read_input_tokens: Count = UNSET
-    cache_creation_input_tokens: Count = UNSET
-    max_tokens: Count = UNSET
-    service_tier: str | UnsetType = UNSET
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cache_read_input_tokens: int | None = None
+    cache_creation_input_tokens: int | None = None
+    max_tokens: int | None = None
+    service_tier: str | None = None
 
 
 class Answer(Struct, frozen=True, gc=False, forbid_unknown_fields=True):
@@ -42,7 +40,8 @@ class Answer(Struct, frozen=True, gc=False, forbid_unknown_fields=True):
     usage: Usage
 
 
-class Result(Struct, tag="tool_result", frozen=True, gc=False):
+class Result(Struct, frozen=True, gc=False):
+    type: Literal["tool_result"]
     tool_use_id: str
     content: str
     is_error: bool = False

@@ -14,6 +14,7 @@ from onetape import drafts as d
 from onetape.agents.amp import patches
 from onetape.recent import Recent
 from onetape.schema import ContentPart, FileRef, Image
+from onetape.tape import quick
 from onetape.translator import MALFORMED
 
 # The arguments that hold a command and its directory.
@@ -128,7 +129,7 @@ def document(tool: str, content: str) -> Any:
     if not (tool in DOCUMENTS or tool.startswith("mcp__")) or not content.startswith(("{", "[")):
         return content
     try:
-        return msgspec.json.decode(content)
+        return quick(content)
     except msgspec.DecodeError:
         return content
 

@@ -141,9 +141,12 @@ class StreamJson(Translator):
     def _is_again(self, message: dict[str, Any] | plain.Answer) -> bool:
         """January may print a long message twice, where its reader is slow (its emitter waits, and is entered again)."""
         last, self._last = self._last, message
-        if last is not None and type(last) is not type(message):
-            last, message = msgspec.to_builtins(last), msgspec.to_builtins(message)
-        return last == message
+        if last is None or type(last) is type(message):
+            return last == message
+        try:  # one of them was read as a whole
+            return bool(msgspec.convert(last, plain.Answer) == msgspec.convert(message, plain.Answer))
+        except msgspec.ValidationError:
+            return False  # it holds what no plain one does
 
     def _stopped(self, told: list[d.Draft], stop: Any, under: str | None) -> list[d.Draft]:
         if under is None and stop != "tool_use":

@@ -2,55 +2,57 @@
 
 from typing import Any
 
-from msgspec import UNSET
-
 from onetape.agents.amp import plain
 from onetape.schema import Usage
 
-# The wire's names and those of a thread file.
+# A thread file's names, and those of the wire.
 _COUNTS = {
-    "input_tokens": "input_tokens", "inputTokens": "input_tokens",
-    "output_tokens": "output_tokens", "outputTokens": "output_tokens",
-    "cache_read_input_tokens": "cache_read_tokens", "cacheReadInputTokens": "cache_read_tokens",
-    "cache_creation_input_tokens": "cache_write_tokens", "cacheCreationInputTokens": "cache_write_tokens",
+    "inputTokens": "input_tokens", "outputTokens": "output_tokens",
+    "cacheReadInputTokens": "cache_read_input_tokens", "cacheCreationInputTokens": "cache_creation_input_tokens",
 }  # fmt: skip
+_NAMES = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+
+
+# So many calls of the model are summed at once, and the sum stands for them.
+_TOGETHER = 64
 
 
 class Meter:
     """The sums since they were last taken; a count that was never told is none."""
 
     def __init__(self) -> None:
-        self.input_tokens: int | None = None
-        self.output_tokens: int | None = None
-        self.cache_read_tokens: int | None = None
-        self.cache_write_tokens: int | None = None
+        self._calls: list[plain.Usage] = []
         self._model: str | None = None
 
     def add(self, told: Any, model: Any = None) -> None:
         if not isinstance(told, dict):
             return
-        for native, count in told.items():
-            if native in _COUNTS and isinstance(count, int):
-                ours = _COUNTS[native]
-                setattr(self, ours, (getattr(self, ours) or 0) + count)
+        counts = {_COUNTS.get(native, native): int(count) for native, count in told.items() if isinstance(count, int)}
+        self.count(plain.Usage(*map(counts.get, _NAMES)))  # type: ignore[arg-type]
         model = told.get("model") or model
         self._model = model if isinstance(model, str) else self._model
 
     def count(self, told: plain.Usage) -> None:
-        """The same of what most messages tell."""
-        if (count := told.input_tokens) is not UNSET:
-            self.input_tokens = (self.input_tokens or 0) + count
-        if (count := told.output_tokens) is not UNSET:
-            self.output_tokens = (self.output_tokens or 0) + count
-        if (count := told.cache_read_input_tokens) is not UNSET:
-            self.cache_read_tokens = (self.cache_read_tokens or 0) + count
-        if (count := told.cache_creation_input_tokens) is not UNSET:
-            self.cache_write_tokens = (self.cache_write_tokens or 0) + count
+        self._calls.append(told)
+        if len(self._calls) == _TOGETHER:
+            self._calls = [_summed(self._calls)]
 
     def take(self) -> Usage | None:
         """The usage since it was last taken; None if none was told."""
-        input, output, read, write = self.input_tokens, self.output_tokens, self.cache_read_tokens, self.cache_write_tokens
-        if input is output is read is write is None:
+        if not self._calls:
             return None
-        self.input_tokens = self.output_tokens = self.cache_read_tokens = self.cache_write_tokens = None
-        return Usage(input, output, None, read, write, None, self._model)
+        told = self._calls[0] if len(self._calls) == 1 else _summed(self._calls)
+        self._calls = []
+        usage = Usage(
+            told.input_tokens, told.output_tokens, None, told.cache_read_input_tokens, told.cache_creation_input_tokens, None, self._model
+        )
+        return None if usage.input_tokens is None and all(getattr(told, name) is None for name in _NAMES) else usage
+
+
+def _summed(calls: list[plain.Usage]) -> plain.Usage:
+    return plain.Usage(*(_sum([getattr(call, name) for call in calls]) for name in _NAMES))  # type: ignore[arg-type]
+
+
+def _sum(counts: list[int | None]) -> int | None:
+    told = [count for count in counts if count is not None]
+    return sum(told) if told else None

@@ -4,7 +4,7 @@ One block a line, and nothing odd beside it: a field that is None here makes any
 that says something there take the ordinary way, as does any other shape.
 """
 
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import Struct
 
@@ -20,7 +20,8 @@ class Use(Struct, tag="tool_use", frozen=True, gc=False):
     server_name: None = None
 
 
-class Result(Struct, tag="tool_result", frozen=True, gc=False):
+class Result(Struct, frozen=True, gc=False):
+    type: Literal["tool_result"]
     tool_use_id: str
     content: str
     is_error: bool = False

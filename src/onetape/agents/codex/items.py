@@ -12,8 +12,9 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 
 from onetape import drafts as d
+from onetape.agents.codex import plain
 from onetape.agents.codex.content import user_parts
-from onetape.agents.codex.tools import TOOLS, call_of, result_of
+from onetape.agents.codex.tools import TOOLS, call_of, command_of, ended, result_of
 from onetape.errors import Unparsed
 from onetape.recent import Recent
 from onetape.schema import StatusLabel, Text, Visibility
@@ -46,12 +47,15 @@ class Running(Struct):
     item: dict[str, Any]
     can_outlive: bool
     """A command in a terminal of its own goes on when its turn ends (captures 04e, 15b)."""
+    told: tuple[str, str] | None = None
+    """The command and its directory, where its call has told them for certain: it need not be told again."""
 
 
 class Items:
     def __init__(self) -> None:
-        self._names: Recent[Key, str] = Recent(REMEMBERED)
-        self._taken: Recent[str, None] = Recent(REMEMBERED)
+        self._names: Recent[str, Key] = Recent(REMEMBERED)
+        self._aliases: Recent[Key, str] = Recent(REMEMBERED)
+        """The names of those whose id was another's name already."""
         self._echoed: Recent[Key, None] = Recent(REMEMBERED)
         self._speaking: dict[Key, None] = {}
         """Open messages, in order."""
@@ -66,15 +70,20 @@ class Items:
         return self._named((place.thread, place.turn, id))
 
     def _named(self, key: Key) -> str:
-        name = self._names.get(key)
-        if name is None:
-            id = name = key[2]
-            uses = 1
-            while name in self._taken:
+        name = key[2]
+        owner = self._names.get(name)
+        if owner == key:
+            return name
+        if type(name) is not str:
+            raise Unparsed("an item's id that is no text")  # it must not come to name a subagent's call either
+        if owner is not None:
+            if (alias := self._aliases.get(key)) is not None:
+                return alias
+            uses = 2
+            while (name := f"{key[2]}~{uses}") in self._names:
                 uses += 1
-                name = f"{id}~{uses}"
-            self._names[key] = name
-            self._taken[name] = None
+            self._aliases[key] = name
+        self._names[name] = key
         return name
 
     def shown(self, place: Place, id: str) -> dict[str, Any]:
@@ -151,6 +160,31 @@ class Items:
                 raise Unparsed(f"item {kind} without the fields it must have")
             case _:
                 return (d.Unknown(item),)
+
+    def begun(self, item: plain.Message | plain.Command, place: Place) -> list[d.Draft]:
+        """`started`, of what most items are."""
+        key = place.thread, place.turn, item.id
+        if isinstance(item, plain.Message):
+            return self._open(key, place)
+        call_id = self._named(key)
+        can_outlive = item.source == "unifiedExecStartup"
+        self._running[key] = Running(call_id, {"type": "commandExecution"}, can_outlive, (item.command, item.cwd))
+        arguments, shell = command_of(item.command, item.cwd)
+        return [d.Call(call_id, "shell", arguments, None, place.under, item.id, shell)]
+
+    def done(self, item: plain.Message | plain.Command, place: Place) -> list[d.Draft]:
+        """`completed`, of what most items are."""
+        key = place.thread, place.turn, item.id
+        if isinstance(item, plain.Message):
+            opened = self._open(key, place)
+            del self._speaking[key]
+            return [*opened, d.Close(key, item.text)]
+        call_id = self._named(key)
+        began, result = self._running.pop(key, None), ended(item, call_id)
+        if began is not None and began.told == (item.command, item.cwd):
+            return [result]
+        arguments, shell = command_of(item.command, item.cwd)
+        return [d.Call(call_id, "shell", arguments, None, place.under, item.id, shell), result]
 
     # --- messages -----------------------------------------------------------
 

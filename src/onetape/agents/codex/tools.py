@@ -4,6 +4,7 @@ import re
 from typing import Any
 
 from onetape import drafts as d
+from onetape.agents.codex import plain
 from onetape.agents.codex.changes import file_refs
 from onetape.agents.codex.content import arguments, image, inline, output_of, told
 from onetape.blobs import mime_of, path_of
@@ -24,9 +25,7 @@ def call_of(item: dict[str, Any], *, final: bool = False) -> Call:
     """Name, arguments (None: not final yet) and, of a command, what is known of its run."""
     # A command is what most calls are: no pattern for it, and no look for what is empty where nothing is.
     if item.get("type") == "commandExecution" and isinstance(command := item.get("command"), str):
-        cwd = item.get("cwd")
-        shown = {"command": command, "cwd": cwd} if command and cwd else told(command=command, cwd=cwd)
-        return "shell", arguments(shown), d.Shell(command, cwd)
+        return "shell", *command_of(command, item.get("cwd"))
     match item:
         case {"type": "fileChange", "changes": [*changes]}:
             return "apply_patch", arguments({"changes": changes}), None
@@ -51,6 +50,22 @@ def call_of(item: dict[str, Any], *, final: bool = False) -> Call:
             return _spaced(item.get("namespace"), name), "{}", None  # the client's own event: nobody called it
         case _:
             raise Unparsed(f"item {item['type']} without the fields it must have")
+
+
+def command_of(command: str, cwd: Any) -> tuple[str, d.Shell]:
+    shown = {"command": command, "cwd": cwd} if command and cwd else told(command=command, cwd=cwd)
+    return arguments(shown), d.Shell(command, cwd)
+
+
+def ended(item: plain.Command, call_id: str) -> d.Result:
+    """`_command`, of what most commands tell."""
+    output, code, status = item.aggregatedOutput, item.exitCode, item.status
+    stdout = output if output is not None else "" if code is not None else None
+    shell = d.Shell(item.command, item.cwd, code, stdout, None, item.durationMs)
+    never_ran = code is None and status in ("declined", "failed")
+    failed = bool(code) or never_ran or status not in ("completed", "inProgress")
+    reads = () if code else tuple([FileRef(it.path, "read") for it in item.commandActions if it.type == "read" and it.path is not None])
+    return d.Result(call_id, output, failed, never_ran, reads, shell, item.id)
 
 
 def result_of(item: dict[str, Any], call_id: str) -> tuple[d.Result, list[d.Blob]]:

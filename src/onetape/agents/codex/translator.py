@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeAlias
 from msgspec import Struct
 
 from onetape import drafts as d
-from onetape.agents.codex import asks, encode, notices
+from onetape.agents.codex import asks, encode, notices, plain
 from onetape.agents.codex.client import Client
 from onetape.agents.codex.failures import code_of, details_of
 from onetape.agents.codex.items import Items, Place
@@ -26,7 +26,7 @@ from onetape.commands import Command
 from onetape.errors import Unparsed
 from onetape.schema import TurnStatus
 from onetape.tape import Head
-from onetape.translator import Outputs, Send, Translator, hot
+from onetape.translator import Outputs, Send, Translator, hot, often
 
 # Calls that set a subagent to work. To wait for one or to close it does not.
 _EMPLOYING = frozenset({"spawnAgent", "sendInput", "resumeAgent", "sendMessage", "followupTask"})
@@ -55,6 +55,7 @@ class AppServer(Translator):
     steers = True
     stderr_is_chatter = True  # its log, where every refused tool is an ERROR
     hot = hot(b'"item/agentMessage/delta"', HotDelta, place="params.itemId params.turnId params.threadId", words="params.delta")
+    often = often(plain.Started | plain.Completed | plain.Words | plain.Output)
 
     def __init__(self, head: Head) -> None:
         super().__init__(head)
@@ -92,6 +93,16 @@ class AppServer(Translator):
     def glance(self, message: HotDelta) -> d.Add | None:
         words = message.params  # of a thread of ours if its message is open: others' are never opened
         return self._items.words((words.threadId, words.turnId, words.itemId), words.delta)
+
+    def read_often(self, message: plain.Started | plain.Completed | plain.Words | plain.Output) -> list[d.Draft] | None:
+        params, here = message.params, self._here
+        if here is None or here.thread != params.threadId or here.turn != params.turnId:
+            return None
+        if isinstance(params, plain.OutputParams):
+            if isinstance(message, plain.Words):
+                return self._items.said(params.itemId, params.delta, here)
+            return [self._items.output(params.itemId, params.delta, here)]
+        return self._items.begun(params.item, here) if isinstance(message, plain.Started) else self._items.done(params.item, here)
 
     def _read(self, native: dict[str, Any]) -> Outputs:
         # Every line comes through here: notifications, which most are, take no pattern and no generator.

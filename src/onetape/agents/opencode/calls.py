@@ -6,17 +6,17 @@ arguments, and the name may change on the way: a tool that does not exist become
 `invalid` (capture 30).
 """
 
-from collections.abc import Iterable, Iterator
 from typing import Any
 
 from msgspec import Struct
 
 from onetape import drafts as d
+from onetape.agents.opencode import plain
 from onetape.agents.opencode.content import plan_of
 from onetape.agents.opencode.results import Results, asked_shell
 from onetape.agents.opencode.wire import BUILT_IN, INVALID, SHELL
 from onetape.errors import Unparsed
-from onetape.recent import Recent
+from onetape.recent import Recent, forget_oldest
 from onetape.schema import to_json
 
 REMEMBERED = 4096
@@ -34,6 +34,9 @@ class Called(Struct):
     name: str
     input: dict[str, Any] | None = None
     streamed: str = ""
+    shell: d.Shell | None = None
+    """What its call told of a command."""
+    is_running: bool = False
     is_background: bool = False
     is_done: bool = False
     has_failed: bool = False
@@ -44,9 +47,10 @@ class Calls:
         self.results = Results()
         self.servers: dict[str, str] = {}
         """MCP servers whose names are known, by their spelling in the names of tools, for those with more than one underscore."""
-        self._by_part: Recent[str, Called] = Recent(REMEMBERED)
-        self._by_native: Recent[tuple[str, str], Called] = Recent(REMEMBERED)
-        self._call_ids: Recent[str, str] = Recent(REMEMBERED)
+        # Dicts whose oldest entries are forgotten in `_meet`: what remembers by itself takes longer than all else there.
+        self._by_part: dict[str, Called] = {}
+        self._by_native: dict[tuple[str, str], Called] = {}
+        self._call_ids: dict[str, str] = {}
         self._children: Recent[str, str] = Recent(REMEMBERED)
         self._pending: dict[str, Called] = {}
         """By part: named, and without arguments yet."""
@@ -71,14 +75,15 @@ class Calls:
 
     # --- parts --------------------------------------------------------------
 
-    def part(self, part: dict[str, Any], under: str | None, cwd: str | None) -> Iterable[d.Draft]:
-        state, id = part["state"], part["id"]
+    def part(self, part: plain.Tool, under: str | None, cwd: str | None) -> list[d.Draft]:
+        state, id = part.state, part.id
         called = self._by_part.get(id) or self._meet(part)
-        self._pending.pop(id, None)
-        status, args = state.get("status"), state.get("input")
+        if self._pending:
+            self._pending.pop(id, None)
+        status, args = state.status, state.input
         # By hand and not by patterns, each of which would look for its fields anew: nothing comes more often.
         if status == "running" and type(args) is dict:
-            if called.input is None or part["tool"] != called.tool:
+            if called.input is None or part.tool != called.tool:
                 return [self._call(called, part, under, args, cwd), *self._running(called, state)]
             return self._running(called, state)
         if status == "pending":
@@ -86,8 +91,8 @@ class Calls:
             return [self._call(called, part, under, None, cwd)]
         outcome = _ENDS.get(status) if type(status) is str else None
         if outcome is not None and called.is_done:
-            return ()  # told again: its attempt was given up long ago, or a pruning marks its output as cleared
-        if outcome is not None and type(state.get(outcome)) is str:
+            return []  # told again: its attempt was given up long ago, or a pruning marks its output as cleared
+        if outcome is not None and type(getattr(state, outcome)) is str:
             if status == "error" and _never_ran(state):
                 return self._ended(called, part, under, None, cwd)
             if type(args) is dict:
@@ -95,21 +100,28 @@ class Calls:
         raise Unparsed(f"a tool's state {status!r} without the fields it must have")
 
     def _ended(
-        self, called: Called, part: dict[str, Any], under: str | None, args: dict[str, Any] | None, cwd: str | None
-    ) -> Iterator[d.Draft]:
-        if args is None or called.input is None or part["tool"] != called.tool:
-            yield self._call(called, part, under, args, cwd)
-        yield from self._done(called, part["tool"], part["state"], under, cwd)
+        self, called: Called, part: plain.Tool, under: str | None, args: dict[str, Any] | None, cwd: str | None
+    ) -> list[d.Draft]:
+        is_known = args is not None and called.input is not None and part.tool == called.tool
+        call = [] if is_known else [self._call(called, part, under, args, cwd)]
+        return call + self._done(called, part.tool, part.state, under, cwd)
 
-    def _meet(self, part: dict[str, Any]) -> Called:
-        native, tool = part["callID"], part["tool"]
+    def _meet(self, part: plain.Tool) -> Called:
+        native, tool = part.callID, part.tool
         # Some models number their calls anew in each message; a part's own id is always unique.
-        call_id = native if native not in self._call_ids else part["id"]
-        self._call_ids[native] = part["id"]
-        called = Called(call_id, part["sessionID"], part["messageID"], tool, self.name(tool, part["state"].get("input")))
-        self._by_part[part["id"]] = called
-        self._by_native[part["messageID"], native] = called
+        call_id = native if native not in self._call_ids else part.id
+        self._call_ids[native] = part.id
+        called = Called(call_id, part.sessionID, part.messageID, tool, self.name(tool, part.state.input))
+        self._by_part[part.id] = called
+        self._by_native[part.messageID, native] = called
+        if len(self._by_part) > REMEMBERED:
+            self._forget()
         return called
+
+    def _forget(self) -> None:
+        forget_oldest(self._by_part, REMEMBERED)
+        forget_oldest(self._by_native, REMEMBERED)
+        forget_oldest(self._call_ids, REMEMBERED)
 
     def name(self, tool: str, args: Any) -> str:
         """`server_tool` is `server.tool` for everybody; a tool that does not exist keeps the name the model gave it."""
@@ -124,20 +136,23 @@ class Calls:
         return f"{self.servers.get(known, known)}.{rest}" if known and rest else tool
 
     def _call(
-        self, called: Called, part: dict[str, Any], under: str | None, args: dict[str, Any] | None, cwd: str | None
+        self, called: Called, part: plain.Tool, under: str | None, args: dict[str, Any] | None, cwd: str | None
     ) -> d.Call:
         called.input = args if args is not None else called.input
-        if part["tool"] != called.tool:
-            called.tool, called.name = part["tool"], self.name(part["tool"], args)
+        if part.tool != called.tool:
+            called.tool, called.name = part.tool, self.name(part.tool, args)
         arguments = None if args is None else to_json(args).decode()
-        shell = asked_shell(args or {}, cwd) if part["tool"] == SHELL else None
-        return d.Call(called.call_id, called.name, arguments, part["messageID"], under, shell=shell)
+        called.shell = asked_shell(args or {}, cwd) if part.tool == SHELL else None
+        return d.Call(called.call_id, called.name, arguments, part.messageID, under, shell=called.shell)
 
-    def _running(self, called: Called, state: dict[str, Any]) -> list[d.Draft]:
-        metadata = state.get("metadata") or {}
+    def _running(self, called: Called, state: plain.State) -> list[d.Draft]:
+        metadata = state.metadata or {}
         if called.tool == "task":
             self._told_child(called, metadata)
-        told: list[d.Draft] = [d.Running(called.call_id, background=called.is_background)]
+        told: list[d.Draft] = []
+        if not called.is_running or called.is_background:
+            called.is_running = True
+            told.append(d.Running(called.call_id, called.is_background))
         if called.tool == SHELL and isinstance(output := metadata.get("output"), str):
             # A window of the last 30,000 characters, resent whole: once it slides, nothing can be added.
             if output.startswith(called.streamed):
@@ -145,18 +160,20 @@ class Calls:
             called.streamed = output
         return told
 
-    def _done(self, called: Called, tool: str, state: dict[str, Any], under: str | None, cwd: str | None) -> Iterator[d.Draft]:
+    def _done(self, called: Called, tool: str, state: plain.State, under: str | None, cwd: str | None) -> list[d.Draft]:
+        told: list[d.Draft] = []
         called.is_done = True
         if called.tool == "task":
-            self._told_child(called, state.get("metadata") or {})
+            self._told_child(called, state.metadata or {})
         if called.is_background:
-            yield d.Running(called.call_id, background=True)
-        result, kept = self.results.of(called.call_id, tool, state, cwd)
+            told.append(d.Running(called.call_id, background=True))
+        asked = called.shell if state.input == called.input else None
+        result, kept = self.results.of(called.call_id, tool, state, asked, cwd)
         called.has_failed = result.failed
-        yield from kept
-        yield result
+        told += [*kept, result]
         if tool == "todowrite" and not result.failed:
-            yield d.Note("plan", json=plan_of(state), under=under)
+            told.append(d.Note("plan", json=plan_of(state), under=under))
+        return told
 
     def has_done(self, message: str) -> bool:
         """Whether a tool of this message did its work."""
@@ -180,8 +197,8 @@ class Calls:
             called.is_background = bool(told.get("background"))
 
 
-def _never_ran(state: dict[str, Any]) -> bool:
+def _never_ran(state: plain.State) -> bool:
     """Cut off while its arguments came: OpenCode then says that there are none, and that it began when it ended."""
-    time = state.get("time") or {}
-    was_interrupted = (state.get("metadata") or {}).get("interrupted") is True
-    return was_interrupted and state.get("input") == {} and "start" in time and time["start"] == time.get("end")
+    time = state.time or {}
+    was_interrupted = (state.metadata or {}).get("interrupted") is True
+    return was_interrupted and state.input == {} and "start" in time and time["start"] == time.get("end")

@@ -5,6 +5,7 @@ from typing import Any
 from urllib.parse import unquote, unquote_to_bytes, urlsplit
 
 from onetape import blobs
+from onetape.agents.opencode import plain
 from onetape.drafts import Blob
 from onetape.schema import ContentPart, FileRef, Image, Option, Question, Text, Usage
 
@@ -131,9 +132,9 @@ def native_plan_answer(answer: str) -> str:
     return next((native for native, ours in _PLAN_ANSWERS.items() if ours == answer), answer)
 
 
-def plan_of(state: dict[str, Any]) -> list[dict[str, str]]:
+def plan_of(state: plain.State) -> list[dict[str, str]]:
     """The list that `todowrite` leaves behind."""
-    todos = (state.get("metadata") or {}).get("todos") or state["input"].get("todos") or []
+    todos = (state.metadata or {}).get("todos") or state.input.get("todos") or []
     return [{"text": str(todo.get("content") or ""), "status": _step(todo.get("status"))} for todo in todos]
 
 
@@ -145,9 +146,6 @@ def _step(status: Any) -> str:
 # --- usage ------------------------------------------------------------------
 
 
-_COUNTED = ("input", "output", "reasoning", "read", "write")
-
-
 class Meter:
     """What was billed since the last turn ended: the sum of the steps, of subagents and compactions too.
 
@@ -156,25 +154,25 @@ class Meter:
     """
 
     def __init__(self) -> None:
-        self._tokens = dict.fromkeys(_COUNTED, 0)
+        self._input = self._output = self._reasoning = self._read = self._written = 0
         self._cost: float | None = None
         self.model: str | None = None
 
-    def add(self, step: dict[str, Any]) -> None:
-        tokens, cache = step["tokens"], step["tokens"].get("cache") or {}
-        read, written, reasoning = tokens["input"], tokens["output"], tokens.get("reasoning") or 0
-        counted = self._tokens
-        counted["input"] += int(read or 0)
-        counted["output"] += int(written + reasoning)
-        counted["reasoning"] += int(reasoning)
-        counted["read"] += int(cache.get("read") or 0)
-        counted["write"] += int(cache.get("write") or 0)
-        self._cost = (self._cost or 0.0) + (step.get("cost") or 0.0)
+    def add(self, tokens: plain.Tokens, cost: Any) -> None:
+        reasoning, cached = tokens.reasoning, tokens.cache
+        self._input += tokens.input
+        self._output += tokens.output + reasoning
+        self._reasoning += reasoning
+        self._read += cached.read
+        self._written += cached.write
+        self._cost = (self._cost or 0.0) + (cost or 0.0)
 
     def take(self) -> Usage | None:
         """The usage of the turn that ends; None if no call of the model was finished in it."""
         if self._cost is None:
             return None
-        told, cost = self._tokens, round(self._cost, 12)
-        self._tokens, self._cost = dict.fromkeys(_COUNTED, 0), None
-        return Usage(told["input"], told["output"], told["reasoning"], told["read"], told["write"], cost, self.model)
+        cost = round(self._cost, 12)
+        usage = Usage(self._input, self._output, self._reasoning, self._read, self._written, cost, self.model)
+        self._input = self._output = self._reasoning = self._read = self._written = 0
+        self._cost = None
+        return usage

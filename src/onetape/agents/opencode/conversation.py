@@ -13,12 +13,13 @@ from typing import Any
 from msgspec import Struct, field
 
 from onetape import drafts as d
-from onetape.agents.opencode import content
+from onetape.agents.opencode import content, plain
 from onetape.agents.opencode.calls import Calls
 from onetape.agents.opencode.compactions import Compactions
 from onetape.agents.opencode.content import Meter, model_name
 from onetape.agents.opencode.streams import Streams
 from onetape.agents.opencode.wire import PARTS
+from onetape.errors import Unparsed
 from onetape.recent import Recent
 from onetape.schema import Text
 
@@ -40,6 +41,8 @@ class Message(Struct):
     cwd: str | None = None
     is_foreign: bool = False
     """History that a fork copied into the session: told before, in another transcript."""
+    is_ordinary: bool = False
+    """A call of the model in the root, and neither of the above."""
     outcome: Any = None
     """How it finished, or its error; None also when it was cut off."""
 
@@ -155,31 +158,49 @@ class Conversation:
     # --- messages -----------------------------------------------------------
 
     def message(self, info: dict[str, Any]) -> list[d.Draft]:
-        id, session, role = info["id"], info["sessionID"], info["role"]
+        return self.answer(plain.info(info)) if info["role"] == "assistant" else self._prompt(info)
+
+    def _prompt(self, info: dict[str, Any]) -> list[d.Draft]:
+        id, session = info["id"], info["sessionID"]
+        if id in self._messages:
+            return []
+        known = self._meet(id, session, info["role"], plain.times(info.get("time")), plain.path(info.get("path")))
+        if not known.is_foreign:
+            self.waiting[session] = Waiting(info)
+        return self._catch_up(known)
+
+    def answer(self, info: plain.Info) -> list[d.Draft]:
+        """A call of the model, as far as it has come."""
+        id, session = info.id, info.sessionID
+        is_completed = info.time is not None and bool(info.time.completed)
         known = self._messages.get(id)
         told: list[d.Draft] = []
         if known is None:
-            known = self._meet(id, session, role, info)
-            if known.is_foreign:
-                self._early.pop(id, None)
-                return told
-            if role == "user":
-                self.waiting[session] = Waiting(info)
-            elif not (info.get("time") or {}).get("completed") or id in self._early:
+            known = self._meet(id, session, "assistant", info.time, info.path, is_summary=info.summary is True)
+            if not known.is_foreign and (not is_completed or id in self._early):
                 told += self._begin(known)
                 if known.is_summary:
                     told += self.compactions.summarise(session, id, self.under(session))
-            for part in self._early.pop(id, ()):
-                told += self.part(part)
+            told += self._catch_up(known)
         if known.role == "assistant" and not known.is_foreign:
-            self._assistant(known, info, told)
+            self._went_on(known, info, is_completed, told)
         return told
 
-    def _meet(self, id: str, session: str, role: str, info: dict[str, Any]) -> Message:
-        created = (info.get("time") or {}).get("created") or 0
-        path = info.get("path") or {}
-        known = Message(id, session, role, info.get("summary") is True, path.get("cwd"), created < self._family[session].created)
-        self._messages[id] = known
+    def _catch_up(self, message: Message) -> list[d.Draft]:
+        """With the parts that came before it."""
+        early = self._early.pop(message.id, ()) if self._early else ()
+        return [draft for part in early for draft in self.part(part)] if not message.is_foreign else []
+
+    def _meet(
+        self, id: str, session: str, role: str, time: plain.Times | None, path: plain.Path | None, *, is_summary: bool = False
+    ) -> Message:
+        created = 0 if time is None else time.created or 0
+        cwd = None if path is None else path.cwd
+        if cwd is not None and type(cwd) is not str:
+            raise Unparsed("'cwd' is no text")
+        is_foreign = created < self._family[session].created
+        is_ordinary = role == "assistant" and session == self.root and not is_summary and not is_foreign
+        known = self._messages[id] = Message(id, session, role, is_summary, cwd, is_foreign, is_ordinary)
         return known
 
     def _begin(self, message: Message) -> list[d.Draft]:
@@ -205,13 +226,13 @@ class Conversation:
         at_work.is_idle = False
         return given_up
 
-    def _assistant(self, message: Message, info: dict[str, Any], told: list[d.Draft]) -> None:
-        is_root, error = message.session == self.root, info.get("error")
-        if is_root and (model := model_name(info)) is not None:
-            self.meter.model = model
-        if not (info.get("time") or {}).get("completed"):
+    def _went_on(self, message: Message, info: plain.Info, is_completed: bool, told: list[d.Draft]) -> None:
+        is_root, error = message.session == self.root, info.error
+        if is_root and isinstance(info.providerID, str) and isinstance(info.modelID, str):
+            self.meter.model = f"{info.providerID}/{info.modelID}"
+        if not is_completed:
             return
-        message.outcome = error or info.get("finish")
+        message.outcome = error or info.finish
         if message.is_summary:
             told += self.compactions.end(message.session, failed=error is not None)
         if not is_root:
@@ -292,6 +313,23 @@ class Conversation:
 
     # --- parts --------------------------------------------------------------
 
+    def often(self, part: plain.Part) -> list[d.Draft] | None:
+        """What `part` says of a part of an ordinary message; None for any other."""
+        message = self._messages.get(part.messageID)
+        if message is None or not message.is_ordinary:
+            return None
+        if isinstance(part, plain.Tool):
+            # What is attached may be anything: it is looked at in the ordinary way. So is nothing that comes when the turn is over.
+            return None if part.state.attachments or self.turn is None else self.calls.part(part, None, message.cwd)
+        if isinstance(part, plain.StepFinish):
+            self._billed(part.tokens, part.cost, message)
+            return []
+        if self.turn is None:
+            return []  # trailing words of a turn that is over never open another
+        if isinstance(part, plain.StepStart):
+            return self.abandon(message.session, message.id)
+        return self.streams.part(part, message.id, None)
+
     def part(self, part: dict[str, Any]) -> Iterable[d.Draft]:
         kind, session, id = part["type"], part["sessionID"], part["messageID"]
         message = self._messages.get(id)
@@ -304,14 +342,17 @@ class Conversation:
         if message.role == "user":
             return self._user_part(part, session, id)
         if kind == "step-finish":
-            self.meter.add(part)
-            self._finished = message.id
+            self._billed(plain.tokens(part["tokens"]), part.get("cost"), message)
             return ()
         if message.session != self.root:
             return self._childs_part(part, kind, message)
         if self.turn is None:
             return ()  # trailing words of a turn that is over never open another
         return self._said_or_done(part, kind, message, None)
+
+    def _billed(self, tokens: plain.Tokens, cost: Any, message: Message) -> None:
+        self.meter.add(tokens, cost)
+        self._finished = message.id
 
     def _user_part(self, part: dict[str, Any], session: str, id: str) -> Iterator[d.Draft]:
         waiting = self.waiting.get(session)
@@ -342,10 +383,10 @@ class Conversation:
 
     def _said_or_done(self, part: dict[str, Any], kind: str, message: Message, under: str | None) -> Iterable[d.Draft]:
         if kind == "tool":
-            return self.calls.part(part, under, message.cwd)
+            return self.calls.part(plain.tool(part), under, message.cwd)
         if kind in ("text", "reasoning"):
             if not message.is_summary:
-                return self.streams.part(part, message.id, under)
+                return self.streams.part(plain.text(part), message.id, under)
             if kind == "text":
                 self.compactions.told(message.session, part["text"])
         elif kind == "step-start":

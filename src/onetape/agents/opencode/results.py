@@ -8,7 +8,7 @@ import re
 from typing import Any
 
 from onetape import diffs
-from onetape.agents.opencode import patches
+from onetape.agents.opencode import patches, plain
 from onetape.agents.opencode.content import file_part
 from onetape.agents.opencode.wire import INVALID, SHELL
 from onetape.drafts import Blob, Result, Shell
@@ -53,17 +53,18 @@ class Results:
         # The first line of what is replaced may be the end of a line; the others are whole.
         return [*old[1:], *new[1:], *str(args.get("content") or "").split("\n"), *patch, *self._lines.get(path, ())]
 
-    def of(self, call_id: str, tool: str, state: dict[str, Any], cwd: str | None) -> tuple[Result, list[Blob]]:
-        if state["status"] == "error":
+    def of(self, call_id: str, tool: str, state: plain.State, asked: Shell | None, cwd: str | None) -> tuple[Result, list[Blob]]:
+        """`asked`: what is known of a command already."""
+        if state.status == "error":
             # Without a reply told, whatever was asked for this call was not granted: OpenCode confirms
             # every reply, and says nothing of the asks that an abort leaves behind (capture 46).
-            output = str(state["error"])
-            shell = shell_of(state, cwd) if tool == SHELL else None
+            output = str(state.error)
+            shell = shell_of(state, asked, cwd) if tool == SHELL else None
             return Result(call_id, output, failed=True, refused=True, shell=shell), []
-        output = str(state["output"])
-        parts, kept = _attachments(state) if "attachments" in state else ([], [])
+        output = str(state.output)
+        parts, kept = _attachments(state.attachments) if state.attachments else ([], [])
         if tool == SHELL:
-            shell = shell_of(state, cwd)
+            shell = shell_of(state, asked, cwd)
             return Result(call_id, _unwrapped(output), _has_failed(state, shell), parts=tuple(parts), shell=shell), kept
         if tool == "task" and (wrapped := _TASK.match(output)):
             output = wrapped[2]
@@ -72,12 +73,12 @@ class Results:
 
     # --- files --------------------------------------------------------------
 
-    def _files(self, call_id: str, tool: str, state: dict[str, Any], cwd: str | None) -> list[ContentPart]:
-        args, told = state["input"], state.get("metadata") or {}
+    def _files(self, call_id: str, tool: str, state: plain.State, cwd: str | None) -> list[ContentPart]:
+        args, told = state.input, state.metadata or {}
         match tool, told:
             case "read", _ if isinstance(args.get("filePath"), str):
                 path = _absolute(args["filePath"], cwd)
-                self._remember(path, _READ_LINE.findall(str(state["output"])))
+                self._remember(path, _READ_LINE.findall(str(state.output)))
                 return [FileRef(path, "read")]
             case "write", {"filepath": str() as path}:
                 return [self._written(call_id, path, args, exists=bool(told.get("exists")))]
@@ -133,29 +134,25 @@ def asked_shell(args: dict[str, Any], cwd: str | None) -> Shell:
     return Shell(command if isinstance(command, str) else None, _absolute(workdir, cwd) if isinstance(workdir, str) else cwd)
 
 
-def shell_of(state: dict[str, Any], cwd: str | None) -> Shell:
+def shell_of(state: plain.State, asked: Shell | None, cwd: str | None) -> Shell:
     """stdout and stderr come merged; the exit code is null where the command was cut off."""
-    args, told, time = state.get("input") or {}, state.get("metadata") or {}, state.get("time") or {}
+    told, time = state.metadata or {}, state.time or {}
     start, end = time.get("start"), time.get("end")
     output, exit = told.get("output"), told.get("exit")
     has_run = isinstance(output, str)  # the time of a command that was refused is how long somebody thought about it
-    if isinstance(output, str) and output.startswith(_NO_OUTPUT) and output == state.get("output"):
+    if isinstance(output, str) and output.startswith(_NO_OUTPUT) and output == state.output:
         output = ""  # shown in place of nothing
-    asked = asked_shell(args, cwd)
-    return Shell(
-        asked.command,
-        asked.cwd,
-        exit_code=exit if isinstance(exit, int) else None,
-        stdout=_split(output)[0] if isinstance(output, str) else None,
-        duration_ms=int(end - start) if has_run and isinstance(start, _NUMBER) and isinstance(end, _NUMBER) else None,
-    )
+    asked = asked or asked_shell(state.input or {}, cwd)
+    stdout = _split(output)[0] if isinstance(output, str) else None
+    duration = int(end - start) if has_run and isinstance(start, _NUMBER) and isinstance(end, _NUMBER) else None
+    return Shell(asked.command, asked.cwd, exit if type(exit) is int else None, stdout, None, duration)
 
 
-def _has_failed(state: dict[str, Any], shell: Shell) -> bool:
-    told = state.get("metadata") or {}
+def _has_failed(state: plain.State, shell: Shell) -> bool:
+    told = state.metadata or {}
     # A command of the user's own tells no exit code at all (capture 32); null is a timeout or an abort.
     was_cut_off = "exit" in told and shell.exit_code is None
-    return bool(shell.exit_code) or was_cut_off or _ABORTED in str(state["output"])[-200:]
+    return bool(shell.exit_code) or was_cut_off or _ABORTED in str(state.output)[-200:]
 
 
 def _unwrapped(output: str) -> str:
@@ -187,10 +184,10 @@ def _hunkless(kind: str, old: str, new: str) -> str | None:
             return None
 
 
-def _attachments(state: dict[str, Any]) -> tuple[list[ContentPart], list[Blob]]:
+def _attachments(files: list[dict[str, Any]]) -> tuple[list[ContentPart], list[Blob]]:
     parts: list[ContentPart] = []
     kept: list[Blob] = []
-    for file in state["attachments"] or ():
+    for file in files:
         part, blob = file_part(file)
         parts.append(part)
         kept += [blob] if blob else []

@@ -10,7 +10,7 @@ from typing import Any
 
 from onetape import blobs
 from onetape import drafts as d
-from onetape.agents.opencode import content
+from onetape.agents.opencode import content, plain
 from onetape.agents.opencode.calls import Calls
 from onetape.agents.opencode.content import Meter
 from onetape.agents.opencode.streams import Streams
@@ -87,9 +87,9 @@ class Run(Translator):
                 yield from self._text(part)
             case {"type": "tool_use", "part": {"state": {} as state} as part}:
                 self._has_called = self._has_called or not (state.get("metadata") or {}).get("interrupted")
-                yield from self._calls.part(part, None, self._cwd)
+                yield from self._calls.part(plain.tool(part), None, self._cwd)
             case {"type": "step_finish", "part": {"tokens": {}} as part}:
-                self._meter.add(part)
+                self._meter.add(plain.tokens(part["tokens"]), part.get("cost"))
                 # After a tool it goes on, whatever the model gave as its reason to stop; after a summary comes an answer.
                 goes_on = self._has_called or self._is_summary
                 self._step, self._reason, self._is_summary = None, None if goes_on else part.get("reason"), False
@@ -125,7 +125,7 @@ class Run(Translator):
                 yield d.Note("compaction", part["text"], native_id=part["messageID"])
         else:
             self._last_text = part["text"] if part["type"] == "text" else self._last_text
-            yield from self._streams.part(part, part["messageID"], None)
+            yield from self._streams.part(plain.text(part), part["messageID"], None)
 
     # --- we say -------------------------------------------------------------
 

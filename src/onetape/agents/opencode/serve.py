@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeAlias
 
 from onetape import drafts as d
-from onetape.agents.opencode import content, requests, wire
+from onetape.agents.opencode import content, plain, requests, wire
 from onetape.agents.opencode.asks import Asked
 from onetape.agents.opencode.conversation import Conversation, later
 from onetape.agents.opencode.permissions import agent_of, spelled
@@ -20,7 +20,7 @@ from onetape.commands import Command, Interrupt, RejectQuestion, ReplyPermission
 from onetape.errors import Refused, Unparsed
 from onetape.schema import Usage
 from onetape.tape import Head
-from onetape.translator import Native, Outputs, Send, Translator, hot
+from onetape.translator import Native, Outputs, Send, Translator, hot, often
 
 STACK = "\n    at "
 # How the failures begin that a prompt is refused with (1.18.33). Any other one without a turn is of a file that was attached:
@@ -31,7 +31,11 @@ REFUSED = ("Agent not found: ", "Command not found: ", "Model not found: ")
 class Serve(Translator):
     title = "OpenCode"
     dialect = "serve"
-    hot = hot(b'"message.part.delta"', wire.Delta, place="properties.partID properties.sessionID", words="properties.delta")
+    hot = hot(
+        b'"message.part.delta"', wire.Delta,
+        place="properties.partID properties.messageID properties.sessionID", words="properties.delta",
+    )  # fmt: skip
+    often = often(plain.PartUpdated | plain.PartDelta | plain.MessageUpdated)
 
     def __init__(self, head: Head) -> None:
         super().__init__(head)
@@ -74,7 +78,18 @@ class Serve(Translator):
         talk, told = self._talk, message.properties
         if talk.waiting or not (told.sessionID == talk.root or talk.owns(told.sessionID)):
             return None
-        return talk.streams.add(told.partID, told.delta)
+        return talk.streams.add_to(told.messageID, told.partID, told.delta)
+
+    def read_often(self, message: plain.PartUpdated | plain.PartDelta | plain.MessageUpdated) -> list[d.Draft] | None:
+        told, talk = message.properties, self._talk
+        if talk.waiting or told.sessionID != talk.root:
+            return None
+        if isinstance(told, plain.Parted):
+            return talk.often(told.part)
+        if isinstance(told, plain.Informed):
+            return self._answer(told.info)
+        added = talk.streams.add_to(told.messageID, told.partID, told.delta) if told.field == "text" else None
+        return None if added is None else [added]
 
     def _read(self, native: Native) -> Outputs:
         # Every line comes through here, so this is no generator around what the event's own reader gives.
@@ -214,8 +229,11 @@ class Serve(Translator):
 
     def _message(self, told: dict[str, Any], session: str) -> Iterable[d.Draft]:
         info = told["info"]
-        drafts = self._talk.message(info)
-        if self._talk.turn is None and info["role"] == "assistant" and session == self._talk.root:
+        return self._answer(plain.info(info)) if info["role"] == "assistant" else self._talk.message(info)
+
+    def _answer(self, info: plain.Info) -> list[d.Draft]:
+        drafts = self._talk.answer(info)
+        if self._talk.turn is None and info.sessionID == self._talk.root:
             self._asked.forget()
         return drafts
 

@@ -1,10 +1,10 @@
 """Text and reasoning parts of OpenCode: opened empty, streamed as deltas, told whole at their end."""
 
-from typing import Any
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
 from onetape import drafts as d
+from onetape.agents.opencode import plain
 from onetape.recent import Recent
 from onetape.schema import Visibility
 
@@ -32,15 +32,15 @@ class Streams:
     def saw(self, part: str) -> None:
         self._seen[part] = None
 
-    def part(self, part: dict[str, Any], message: str, under: str | None) -> list[d.Draft]:
-        id, text, time = part["id"], part["text"], part.get("time") or {}
+    def part(self, part: plain.Text | plain.Reasoning, message: str, under: str | None) -> list[d.Draft]:
+        id, text, time = part.id, part.text, part.time
         told: list[d.Draft] = []
         if id not in self._seen:
-            told.append(self._begin(id, part["sessionID"], d.Open(id, _visibility(part), message, under, message)))
+            told.append(self._begin(id, part.sessionID, d.Open(id, _visibility(part), message, under, message)))
         stream = self._open.get(id)
         if stream is None:
             pass  # it has ended, or its attempt was given up
-        elif time.get("end") or "start" not in time:
+        elif time is None or time.end or time.start is UNSET:
             del self._open[id]
             self.last_whole = message if text else self.last_whole
             told.append(d.Close(id, text))
@@ -51,7 +51,14 @@ class Streams:
 
     def add(self, part: str, words: str) -> d.Add | None:
         """More words of an open part; None if it is not open."""
+        return self._add(part, words, self._open.get(part))
+
+    def add_to(self, message: str, part: str, words: str) -> d.Add | None:
+        """The same; None also if the part is another message's."""
         stream = self._open.get(part)
+        return self._add(part, words, stream) if stream is not None and stream.message == message else None
+
+    def _add(self, part: str, words: str, stream: Stream | None) -> d.Add | None:
         if stream is None:
             return None
         stream.has_deltas = True
@@ -84,8 +91,8 @@ class Streams:
         return [id for id, stream in self._open.items() if stream.session == session]
 
 
-def _visibility(part: dict[str, Any]) -> Visibility | None:
-    if part["type"] == "text":
+def _visibility(part: plain.Text | plain.Reasoning) -> Visibility | None:
+    if not isinstance(part, plain.Reasoning):
         return None
-    told = part.get("metadata") or {}
+    told = part.metadata or {}
     return "private" if any(isinstance(inner, dict) and inner.get("redactedData") for inner in told.values()) else "public"

@@ -12,6 +12,7 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from onetape import drafts as d
+from onetape.agents.pi import plain
 from onetape.agents.pi.content import arguments, tool_name
 from onetape.agents.pi.results import shell_of
 from onetape.errors import Unparsed
@@ -54,6 +55,17 @@ class Blocks:
     def words(self, at: int, text: str) -> d.Add | None:
         return d.Add((self._message, at), text) if at in self._open else None
 
+    def often(self, event: plain.Update) -> list[d.Draft] | None:
+        """`update`, of what comes often."""
+        if isinstance(event, (plain.TextDelta, plain.ThinkingDelta)):
+            at = event.contentIndex
+            visibility: Visibility | None = None if isinstance(event, plain.TextDelta) else "public"
+            opened = [self._opened(at, visibility)] if event.delta and at not in self._open else []
+            return [*opened, d.Add((self._message, at), event.delta)]
+        if isinstance(event, plain.CallStart):
+            return [d.Call(event.id, tool_name(event.toolName), message=self._message)] if event.id else None
+        return []
+
     def update(self, event: dict[str, Any]) -> Iterable[d.Draft]:
         kind, at = event.get("type"), event.get("contentIndex")
         match kind:
@@ -95,6 +107,25 @@ class Blocks:
                 told.append(d.Result(block["id"], failed=True))  # no call of a broken reply is ever run
         return told + self._abandon()
 
+    def finished(self, blocks: list[plain.Block]) -> list[d.Draft]:
+        """`whole`, of what most messages are made of."""
+        told: list[d.Draft] = []
+        for at, block in enumerate(blocks):
+            if isinstance(block, plain.Text):
+                told += self._said(at, block.text, None, None, cut=False)
+            elif isinstance(block, plain.ToolCall):
+                told.append(self._called(block.id, block.name, block.arguments))
+            else:
+                told += self._thought(at, block.thinking, block.redacted, block.thinkingSignature, None, cut=False)
+        return told + self._abandon() if self._open else told
+
+    def _called(self, id: str, name: str, args: Any, *, cut: bool = False) -> d.Call:
+        return d.Call(id, tool_name(name), None if cut else arguments(args), self._message, shell=shell_of(name, args, self.cwd))
+
+    def _thought(self, at: int, words: str, redacted: Any, signature: Any, native_id: str | None, *, cut: bool) -> list[d.Draft]:
+        hidden = bool(redacted) or (not words and bool(signature))
+        return self._said(at, "" if hidden else words, "private" if hidden else "public", native_id, cut=cut)
+
     def _done(self, at: int, block: Any, native_id: str | None, *, cut: bool) -> list[d.Draft]:
         match block.get("type") if isinstance(block, dict) else None:
             case "text" if isinstance(words := block.get("text"), str):
@@ -102,12 +133,9 @@ class Blocks:
             case "toolCall" if (
                 isinstance(id := block.get("id"), str) and isinstance(name := block.get("name"), str) and "arguments" in block
             ):
-                args = block["arguments"]
-                shell = shell_of(name, args, self.cwd)
-                return [d.Call(id, tool_name(name), None if cut else arguments(args), self._message, shell=shell)]
+                return [self._called(id, name, block["arguments"], cut=cut)]
             case "thinking" if isinstance(words := block.get("thinking"), str):
-                hidden = bool(block.get("redacted")) or (not words and bool(block.get("thinkingSignature")))
-                return self._said(at, "" if hidden else words, "private" if hidden else "public", native_id, cut=cut)
+                return self._thought(at, words, block.get("redacted"), block.get("thinkingSignature"), native_id, cut=cut)
             case "text" | "thinking" | "toolCall" as kind:
                 raise Unparsed(f"a {kind} block without the fields it must have")
             case _:

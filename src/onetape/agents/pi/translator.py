@@ -9,9 +9,11 @@ A tool's result is told three times (tool_execution_end, its message, turn_end) 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from msgspec import UNSET
+
 from onetape import drafts as d
-from onetape.agents.pi import encode
-from onetape.agents.pi.blocks import HotDelta
+from onetape.agents.pi import encode, plain
+from onetape.agents.pi.blocks import CUT, HotDelta
 from onetape.agents.pi.content import SHELLS, arguments, called, content_of, malformed, message_of, text_of, told_result, tool_name
 from onetape.agents.pi.conversation import Conversation, outcome
 from onetape.agents.pi.dialogs import MODE_COMMAND, Dialogs
@@ -22,7 +24,7 @@ from onetape.argv import positionals
 from onetape.commands import Command, SendMessage, SetModel
 from onetape.schema import Text, Usage
 from onetape.tape import Head
-from onetape.translator import Native, Outputs, Send, hot
+from onetape.translator import Native, Outputs, Send, hot, often
 
 NOTICES = frozenset({
     "auto_retry_end", "auto_retry_start", "compaction_end", "compaction_start", "entry_appended", "extension_error", "queue_update",
@@ -47,6 +49,7 @@ class Rpc(Conversation):
     dialect = "rpc"
     steers = True
     hot = hot(b'"text_delta"', HotDelta, place="assistantMessageEvent.contentIndex", words="assistantMessageEvent.delta")
+    often = often(plain.Line)
 
     def __init__(self, head: Head) -> None:
         super().__init__(head)
@@ -84,6 +87,9 @@ class Rpc(Conversation):
                 return False
 
     # --- Pi says ------------------------------------------------------------
+
+    def read_often(self, message: plain.Line) -> list[d.Draft] | None:
+        return _PLAIN[type(message)](self, message)
 
     def _read(self, native: Native) -> Outputs:
         kind = native.get("type")
@@ -139,6 +145,22 @@ class Rpc(Conversation):
 
     # --- messages ---
 
+    def _update(self, line: plain.MessageUpdate) -> list[d.Draft] | None:
+        return self._blocks.often(line.assistantMessageEvent)
+
+    def _start(self, line: plain.MessageStart) -> list[d.Draft]:
+        return self._blocks.begin() if line.message.role == "assistant" else []
+
+    def _end_of(self, line: plain.MessageEnd) -> list[d.Draft] | None:
+        message = line.message
+        if isinstance(message, plain.ToolResult):
+            return None if message.toolCallId in self._running else []
+        if message.stopReason in CUT:
+            return None
+        self._last = {"stopReason": message.stopReason}
+        self._meter.add(message.usage, message.model)
+        return self._blocks.finished(message.content)
+
     def _message_goes_on(self, native: dict[str, Any]) -> Outputs:
         event = native.get("assistantMessageEvent")
         if not isinstance(event, dict):
@@ -178,15 +200,19 @@ class Rpc(Conversation):
         id, name = called(native)
         if "args" not in native:
             raise malformed(native)
-        args = native["args"]
+        return self._begins(id, name, native["args"], native.get("parentToolCallId"))
+
+    def _begins(self, id: str, name: str, args: Any, under: str | None) -> list[d.Draft]:
         # Not running yet: hooks, and so a permission, come first.
         self._running[id] = Tool(name, args)
-        shell = shell_of(name, args, self._blocks.cwd)
-        return [d.Call(id, tool_name(name), arguments(args), under=native.get("parentToolCallId"), shell=shell)]
+        return [d.Call(id, tool_name(name), arguments(args), under=under, shell=shell_of(name, args, self._blocks.cwd))]
 
     def _tool_goes_on(self, native: dict[str, Any]) -> Outputs:
         id, name = called(native)
-        text, told = text_of(content_of(native.get("partialResult"))), self._output.get(id, "")
+        return self._goes_on(id, name, text_of(content_of(native.get("partialResult"))))
+
+    def _goes_on(self, id: str, name: str, text: str) -> list[d.Draft]:
+        told = self._output.get(id, "")
         # Only a shell's partial results are known to grow; others replace each other (19, 26).
         if name in SHELLS and text.startswith(told):
             self._output[id] = text
@@ -198,14 +224,26 @@ class Rpc(Conversation):
         id, name = called(native)
         if "result" not in native:
             raise malformed(native)
-        result = native["result"]
         tool = self._running.pop(id, None) or Tool(name, native.get("args") or {})
-        has_run = self._output.pop(id, None) is not None or "durationMs" in native
-        told = {"content": content_of(result), "durationMs": native.get("durationMs")}
+        return self._ends(id, tool, native["result"], native.get("durationMs", UNSET), failed=bool(native.get("isError")))
+
+    def _ends(self, id: str, tool: Tool, result: Any, duration: Any, *, failed: bool) -> list[d.Draft]:
+        has_run = self._output.pop(id, None) is not None or duration is not UNSET
+        told = {"content": content_of(result), "durationMs": None if duration is UNSET else duration}
         told = result | told if isinstance(result, dict) else told
-        failed = bool(native.get("isError"))
         drafts = self._dialogs.outcome(id, told.get("details"))
         return drafts + self._result(id, tool, told, failed=failed, refused=failed and not has_run)
+
+    def _run_start(self, line: plain.ToolStart) -> list[d.Draft]:
+        return self._begins(line.toolCallId, line.toolName, line.args, line.parentToolCallId)
+
+    def _run_update(self, line: plain.ToolUpdate) -> list[d.Draft]:
+        texts = [block.text for block in line.partialResult.content]
+        return self._goes_on(line.toolCallId, line.toolName, "\n".join(texts))
+
+    def _run_end(self, line: plain.ToolEnd) -> list[d.Draft] | None:
+        tool = self._running.pop(line.toolCallId, None)
+        return d.fitting(self._ends(line.toolCallId, tool, line.result, line.durationMs, failed=line.isError)) if tool else None
 
     # --- turns ---
 
@@ -347,6 +385,16 @@ _OFTEN: dict[str, Callable[[Rpc, dict[str, Any]], Outputs]] = {
     "tool_execution_end": Rpc._tool_ends,
     "tool_execution_start": Rpc._tool_starts,
     "tool_execution_update": Rpc._tool_goes_on,
+}
+
+
+_PLAIN: dict[type[plain.Line], Callable[[Rpc, Any], list[d.Draft] | None]] = {
+    plain.MessageUpdate: Rpc._update,
+    plain.MessageStart: Rpc._start,
+    plain.MessageEnd: Rpc._end_of,
+    plain.ToolStart: Rpc._run_start,
+    plain.ToolUpdate: Rpc._run_update,
+    plain.ToolEnd: Rpc._run_end,
 }
 
 
