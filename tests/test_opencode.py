@@ -22,7 +22,7 @@ import onetape
 from onetape import drafts as d
 from onetape import schema, tape
 from onetape.agents.agent import LaunchOptions
-from onetape.agents.opencode import AGENT, wire
+from onetape.agents.opencode import AGENT, patches, wire
 from onetape.agents.opencode.launch import launch
 from onetape.agents.opencode.serve import Serve
 from onetape.digest import Completed, digest
@@ -522,3 +522,12 @@ def test_mcp_servers_are_for_this_process_alone() -> None:
 def test_what_is_no_mcp_server_is_refused(server: dict[str, Any]) -> None:
     with pytest.raises(Refused, match="demo"):
         launch(options(mcp={"demo": server}))
+
+
+@pytest.mark.parametrize("odd", ["two words.txt", "a\ttab", "a\nline", 'a"quote'])
+def test_patches_of_odd_names_apply(odd: str, tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    (tmp_path / odd).write_text("one\n")
+    diff = patches.restored("@@ -1,1 +1,1 @@\n-one\n+two\n", f"/{odd}", ["one"])
+    assert diff is not None
+    subprocess.run(["git", "apply", "--check", "-"], input=diff.encode(), cwd=tmp_path, check=True)

@@ -36,7 +36,7 @@ def restored(patch: str, path: str, known: Iterable[str], *, is_deleted: bool = 
         return None
     is_new = first[1] == "0" and first[2] == "0"
     text = "".join(f"{_indented(line, indent)}\n" for line in hunks)
-    return f"--- {diffs.NOWHERE if is_new else path}\n+++ {diffs.NOWHERE if is_deleted else path}\n{text}"
+    return diffs.headed(diffs.NOWHERE if is_deleted else path, text, old_path=diffs.NOWHERE if is_new else path)
 
 
 def creates(patch: str) -> bool:
