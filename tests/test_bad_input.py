@@ -46,6 +46,16 @@ def strange(events: list[schema.Event]) -> int:
     return unknown + sum(isinstance(event, schema.AgentUnparsed) for event in events)
 
 
+def test_a_call_that_is_said_to_be_a_part_of_itself_ends_with_its_turn() -> None:
+    use = {"type": "tool_use", "id": "a", "name": "Bash", "input": {}}
+    message = {"id": "m", "role": "assistant", "model": "model-1", "content": [use], "stop_reason": "tool_use"}
+    said = {"type": "assistant", "session_id": "s", "uuid": "u", "parent_tool_use_id": "a", "message": message}
+    ended = {"type": "result", "subtype": "success", "session_id": "s", "uuid": "v", "is_error": False, "result": ""}
+    events = list(onetape.transcribe(b"\n".join(json.dumps(line).encode() for line in (said, ended)), "claude"))
+    assert broken(events, bare=True) == []
+    assert [event.data.item.status for event in events if isinstance(event, schema.ItemCompleted)] == ["completed", "failed"]
+
+
 @pytest.mark.parametrize("agent", registry.names())
 @pytest.mark.parametrize("line", BAD_LINES.values(), ids=BAD_LINES.keys())
 def test_a_bad_line_is_kept(agent: str, line: bytes) -> None:

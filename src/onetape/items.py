@@ -76,6 +76,7 @@ class Family(Struct, frozen=True, gc=False):
     """What later items must know of a call: its item, and the call that it is nested in."""
 
     item_id: str
+    name: str
     under: str | None
 
 
@@ -116,10 +117,10 @@ class Items:
         family = self.families.get(under) if under is not None else None
         return family.item_id if family else None
 
-    def called(self, call_id: str, item: OpenItem, under: str | None, is_final: bool, shell: Shell | None) -> CallState:
+    def called(self, call_id: str, name: str, item: OpenItem, under: str | None, is_final: bool, shell: Shell | None) -> CallState:
         """A call that awaits its result from now on."""
         call = self.calls[call_id] = CallState(call_id, item, under, is_final, shell)
-        self.families[call_id] = Family(item.item_id, under)
+        self.families[call_id] = Family(item.item_id, name, under)
         return call
 
     # --- background work ---

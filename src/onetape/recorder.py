@@ -287,6 +287,8 @@ class Recorder:
 
     def _open(self, draft: d.Open) -> None:
         under, visibility = draft.under, draft.visibility
+        if draft.key in self.open:
+            self._abandon(draft.key)
         if under is not None or self._turn_id is None or self._queue_is_due:
             self._inside(under)
         first: ContentPart = _NO_TEXT if visibility is None else Reasoning("", visibility)
@@ -296,7 +298,8 @@ class Recorder:
         self._pen.tell_item(ItemStarted, item, [first], "in_progress", draft.is_stub)
 
     def _abandon(self, key: d.Key) -> None:
-        """Nobody will end this item any more: its process is gone."""
+        """Nobody will end this item any more: its process is gone, or another one begins under its key, for a line that told its end could
+        not be read."""
         item = self.open.pop(key)
         self._pen.tell_item(ItemCompleted, item, item.streamed(), "failed", ours=True)
 
@@ -348,6 +351,8 @@ class Recorder:
         if call is None:
             if draft.call_id in self._items.families:
                 return  # it has its result already: said again
+            if draft.under is not None and self._items.is_nested_in(draft.under, draft.call_id):
+                draft = replace(draft, under=None)  # nothing is a part of itself, whatever a broken line says
             if draft.under is not None or self._turn_id is None or self._queue_is_due:
                 self._inside(draft.under)
             call = self._open_call(draft, ours)
@@ -362,7 +367,7 @@ class Recorder:
         first = ToolCall(draft.name, arguments or "", call_id)
         parent = self._items.parent(draft.message, under)
         item = OpenItem(self._items.new_id(), draft.native_id or call_id, parent, "tool_call", "assistant", first, under)
-        call = self._items.called(call_id, item, under, arguments is not None, draft.shell)
+        call = self._items.called(call_id, draft.name, item, under, arguments is not None, draft.shell)
         if arguments is None:
             self._pen.tell_item(ItemStarted, item, [first], "in_progress", ours=ours)
         else:
@@ -448,11 +453,8 @@ class Recorder:
 
     def _named_as_called(self, ask: d.Ask) -> d.Ask:
         """An agent may name the tool of a call in one way, and ask for it in another."""
-        match self._calls.get(ask.call_id or ""):
-            case CallState(item=OpenItem(first=ToolCall(name=name))) if name != ask.action:
-                return replace(ask, action=name)
-            case _:
-                return ask
+        family = self._items.families.get(ask.call_id) if ask.call_id is not None else None
+        return ask if family is None or family.name == ask.action else replace(ask, action=family.name)
 
     def _answer(self, draft: d.Answer, *, ours: bool = False) -> None:
         ask = self._asks.resolve(draft.permission_id)
@@ -485,6 +487,8 @@ class Recorder:
         self._whole("status", None, content, draft.native_id, draft.under, "failed" if draft.failed else "completed")
 
     def _open_note(self, draft: d.OpenNote) -> None:
+        if draft.key in self.open:
+            self._abandon(draft.key)
         first = schema.Status(draft.label, draft.detail)
         item = self._items.new("status", None, first, self._items.parent(None, draft.under), draft.native_id, draft.under)
         item.followed = True
@@ -535,6 +539,8 @@ class Recorder:
         """Before a turn ends: all that is of this turn. Background work and status items go on."""
         if self.open or self._calls or self._asks.pending:  # seldom
             background = self._items.in_background
+            for call in [call for call in self._calls.values() if call.result is None and call.under is None and background(call.call_id)]:
+                self._open_result(call, None, ours=True)  # it was sent there before it was called
             self._close_where(lambda under, call_id: not background(under) and not background(call_id))
 
     def _close_where(self, wanted: Callable[[str | None, str | None], bool]) -> None:
