@@ -17,8 +17,6 @@ from onetape.schema import ContentPart, ItemKind, ItemRole
 # How many closed items stay known as parents. A child that names an older one has been waited for
 # through thousands of others, which no agent does; the bound keeps memory constant.
 REMEMBERED = 20_000
-SWEEP = 256
-"""The others are forgotten at every so many items: to look whenever there is a new one would take longer than all else."""
 
 JOINED = 512
 """So many pieces of an open item become one: each is joined once, however long the item grows."""
@@ -99,16 +97,17 @@ class Items:
     def new_id(self, message: Key | None = None) -> str:
         """`message`: the native message that a message item belongs to."""
         self._count = count = self._count + 1
-        if not count % SWEEP:
-            self._sweep()
         item_id = f"{self._prefix}{count}"
         if message is not None:
             self._latest[message] = item_id
         return item_id
 
-    def _sweep(self) -> None:
-        forget_oldest(self._latest, REMEMBERED)
-        forget_oldest(self.families, REMEMBERED)
+    def forget(self) -> None:
+        """Now and then: to look whenever there is a new item would take longer than all else that is done with it."""
+        if len(self._latest) > REMEMBERED:
+            forget_oldest(self._latest, REMEMBERED)
+        if len(self.families) > REMEMBERED:
+            forget_oldest(self.families, REMEMBERED)
 
     def parent(self, message: Key | None, under: str | None) -> str | None:
         """The latest item of the same native message, else the call that this is nested in."""

@@ -39,7 +39,7 @@ from onetape.schema import (
     TurnStartedData,
     TurnStatus,
 )
-from onetape.tape import Head, Heard, Record, hash_of, without_end
+from onetape.tape import Head, Heard, Record, hash_of
 
 _NO_TEXT = Text("")
 # How many turns' ids stay known, so that none is given twice.
@@ -53,8 +53,9 @@ class Recorder:
     ) -> None:  # fmt: skip
         """`spent`: what a turn was billed that nobody but us will end."""
         self._pen = Pen(session_id, key, head.started, include_raw=include_raw, preface=lambda: self._start({}, ours=True))
-        self._cause: Record | bytes | None = None
-        """What made the agent's last drafts: a record, or a bare line with its end."""
+        self._causes: Sequence[Record] = ()
+        self._ends: list[int] = []
+        """What is recorded together, and how many events there are after each of those that were: what comes now is caused by the next."""
         self._identity = _identity(head)
         self._chatty = chatty
         self._spent = spent
@@ -92,15 +93,13 @@ class Recorder:
         in one go."""
         pen, verbs, ends = self._pen, _VERBS, list[int]()
         self._begin(causes[0])
-        events, is_timed = pen.events, True
-        lines: Sequence[Any] = causes
-        if isinstance(causes, Heard) and not pen.includes_raw:  # all at one time, and no event shows its line
-            lines, is_timed = causes.lines, False
-        for cause, drafts in zip(lines, told, strict=True):
+        self._causes, self._ends = causes, ends
+        is_one_time = isinstance(causes, Heard) and not pen.includes_raw  # and no event shows its line
+        events = pen.events
+        for drafts in told:
             if drafts:
-                self._cause = cause
-                if is_timed:
-                    pen.dip_again(cause)
+                if not is_one_time:
+                    pen.dip_again(causes[len(ends)])
                 for draft in drafts:
                     verbs[type(draft)](self, draft)
             ends.append(len(events))
@@ -153,7 +152,7 @@ class Recorder:
     def finish(self) -> list[Event]:
         """The tape is over: what is open is closed, and the session with it."""
         self._pen.lift()
-        self._cause = None
+        self._causes = ()
         # A process that died before it said anything was a session too.
         if (self._pen.sequence or self._ending.exited) and not self._pen.is_over:
             if not self._ending.exited:
@@ -164,7 +163,10 @@ class Recorder:
 
     def _begin(self, cause: Record) -> None:
         self._pen.dip(cause)
-        self._cause = cause
+        self._causes, self._ends = [cause], []
+        self._items.forget()
+        if len(self._turn_ids) > REMEMBERED_TURNS:
+            forget_oldest(self._turn_ids, REMEMBERED_TURNS)
         if self.blobs:
             self.blobs.clear()
         if self._ending.exited and cause.dir in ("recv", "send"):
@@ -205,8 +207,6 @@ class Recorder:
         self._turns += 1
         self._turn_id = turn_id = native_id if native_id and native_id not in self._turn_ids else f"turn_{self._turns}"
         self._turn_ids[turn_id] = None
-        if len(self._turn_ids) > REMEMBERED_TURNS:
-            forget_oldest(self._turn_ids, REMEMBERED_TURNS)
         self._failed_with = None
         self._pen.tell(TurnStarted, TurnStartedData("started", turn_id, metadata or UNSET), ours)
 
@@ -514,8 +514,7 @@ class Recorder:
             self._end_turn(d.EndTurn(), ours=True)
 
     def _unreadable(self, draft: d.Unreadable) -> None:
-        cause = self._cause
-        line = b"" if cause is None else without_end(cause) if isinstance(cause, bytes) else cause.line
+        line = self._causes[len(self._ends)].line if self._causes else b""
         self._pen.tell(schema.AgentUnparsed, schema.UnparsedData(draft.error, draft.location, hash_of(line)), ours=True)
 
     def _blob(self, draft: d.Blob) -> None:

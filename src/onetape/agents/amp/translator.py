@@ -100,8 +100,9 @@ class StreamJson(Translator):
             self._is_cut_off, self._last = False, None
             (result,) = line.message.content
             return self._result(result.tool_use_id, result.content, result.is_error)
-        message = line.message
-        if self._is_again(message):
+        message, last = line.message, self._last
+        self._last = message
+        if last is not None and _is_same(last, message):
             return []
         self._is_cut_off = False
         self._answers += under is None
@@ -129,7 +130,8 @@ class StreamJson(Translator):
                 yield d.Unknown(native)
 
     def _assistant(self, blocks: list[Any], message: dict[str, Any], under: str | None) -> list[d.Draft]:
-        if self._is_again(message):
+        last, self._last = self._last, message
+        if last is not None and _is_same(last, message):
             return []
         stop = message.get("stop_reason")
         self._is_cut_off = stop is None
@@ -137,16 +139,6 @@ class StreamJson(Translator):
         self._meter.add(message.get("usage"), message.get("model"))
         told = self._conversation.assistant(blocks, cut_off=stop is None, under=under, native_id=message.get("id"))
         return told if stop is None else self._stopped(told, stop, under)
-
-    def _is_again(self, message: dict[str, Any] | plain.Answer) -> bool:
-        """January may print a long message twice, where its reader is slow (its emitter waits, and is entered again)."""
-        last, self._last = self._last, message
-        if last is None or type(last) is type(message):
-            return last == message
-        try:  # one of them was read as a whole
-            return bool(msgspec.convert(last, plain.Answer) == msgspec.convert(message, plain.Answer))
-        except msgspec.ValidationError:
-            return False  # it holds what no plain one does
 
     def _stopped(self, told: list[d.Draft], stop: Any, under: str | None) -> list[d.Draft]:
         if under is None and stop != "tool_use":
@@ -297,6 +289,17 @@ def _parent(native: dict[str, Any]) -> str | None:
     if call is not None and type(call) is not str:
         raise Unparsed("a parent_tool_use_id that is no id")
     return call
+
+
+def _is_same(last: dict[str, Any] | plain.Answer, message: dict[str, Any] | plain.Answer) -> bool:
+    """January may print a long message twice, where its reader is slow (its emitter waits, and is entered again)."""
+    if type(last) is type(message):
+        return last == message
+    try:  # one of them was read as a whole
+        return bool(msgspec.convert(last, plain.Answer) == msgspec.convert(message, plain.Answer))
+    except msgspec.ValidationError:
+        return False  # it holds what no plain one does
+
 
 
 def _identity(init: dict[str, Any]) -> dict[str, Any]:

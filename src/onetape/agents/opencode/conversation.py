@@ -181,14 +181,15 @@ class Conversation:
                 told += self._begin(known)
                 if known.is_summary:
                     told += self.compactions.summarise(session, id, self.under(session))
-            told += self._catch_up(known)
+            if self._early:
+                told += self._catch_up(known)
         if known.role == "assistant" and not known.is_foreign:
             self._went_on(known, info, is_completed, told)
         return told
 
     def _catch_up(self, message: Message) -> list[d.Draft]:
         """With the parts that came before it."""
-        early = self._early.pop(message.id, ()) if self._early else ()
+        early = self._early.pop(message.id, ())
         return [draft for part in early for draft in self.part(part)] if not message.is_foreign else []
 
     def _meet(
