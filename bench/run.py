@@ -86,8 +86,6 @@ def _machine(seconds: float) -> Iterator[str]:
 
 
 def _processors() -> str:
-
-
     told = Path("/proc/cpuinfo")
     models = [line.partition(": ")[2] for line in told.read_text().splitlines() if line.startswith("model name")] if told.exists() else []
     return f"{os.cpu_count()} × {models[0] if models else platform.processor()}"
