@@ -74,6 +74,16 @@ def test_refusals_are_one_line_and_exit_2(words: tuple[str, ...], complaint: str
     assert complaint in run.stderr and run.stderr.count("\n") == 1
 
 
+@pytest.mark.parametrize("command", [("convert", "amp"), ("drift",), ("replay", "--port", "0")])
+def test_a_damaged_history_is_refused_in_one_line(command: tuple[str, ...], tmp_path: Path) -> None:
+    thread = json.loads(next((Path(__file__).parent / "captures" / "amp" / "threads").glob("*.json")).read_text())
+    damaged = tmp_path / "T-1.json"
+    damaged.write_text(json.dumps(thread | {"messages": "gone"}))
+    run = onetape(command[0], *command[1:], str(damaged))
+    assert run.returncode == 2
+    assert f"{damaged} is damaged, or of a form that is not known here" in run.stderr and run.stderr.count("\n") == 1
+
+
 def test_another_agents_recording_gets_a_hint() -> None:
     """Made of the mock's lines, which no other agent speaks."""
     other = next(name for name in registry.names() if name != "mock")

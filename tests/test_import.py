@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import sqlite3
+from collections.abc import Iterator
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 import pytest
 
 import onetape
-from onetape import promises
+from onetape import promises, tape
 from onetape.agents import registry
 from onetape.archive import writing
 from onetape.archive.finding import Found, Search
@@ -330,10 +331,17 @@ def test_imports_at_the_same_time_take_turns(tmp_path: Path, monkeypatch: pytest
 
 
 def test_a_damaged_history_is_told_and_stops_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever a reader stumbles over that takes the file for its own."""
     monkeypatch.setenv("ONETAPE_DATA_DIR", str(tmp_path))
     export = tmp_path / "export"
-    export.write_text('{"info": {"id": "ses_1", "time": {"created": 1}}, "messages": [{"info": {"role": "user"}, "parts": []}]}')
+    export.write_text('{"info": {"id": "ses_1", "time": {"created": 1}}, "messages": []}')
     (found,) = histories(export)
+
+    def stumbling(self: Any, path: Path, *, growing: bool = False) -> Iterator[tape.Record]:
+        yield tape.record(0.0, "head", {})
+        raise KeyError("id")
+
+    monkeypatch.setattr(type(found.agent.history), "read", stumbling)
     failed: list[tuple[Path, str]] = []
     assert importing._brought(Importer(Memory()), found, failed) is None
     ((path, why),) = failed

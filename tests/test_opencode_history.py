@@ -251,6 +251,21 @@ def test_a_record_that_cannot_be_read_takes_no_others_with_it(in_one_line: bool,
     assert isinstance(events[-1], schema.TurnEnded)
 
 
+@pytest.mark.parametrize(("where", "field", "value"), [
+    ("part", "id", None), ("part", "id", 7), ("message", "time", "soon"), ("message", "id", None), ("message", "time", {"created": 1e300}),
+])  # fmt: skip
+def test_a_record_without_its_place_takes_no_others_with_it(where: str, field: str, value: Any, tmp_path: Path) -> None:
+    """The reader puts records in the order of their times and ids."""
+    document = json.loads(export_of("05-write-edit").read_text())
+    whole = list(transcribe(READER.read(export_of("05-write-edit")), AGENT))
+    last = document["messages"][-1]
+    (last["info"] if where == "message" else last["parts"][-1])[field] = value
+    (tmp_path / "export.json").write_text(json.dumps(document))
+    events = list(transcribe(READER.read(tmp_path / "export.json"), AGENT))
+    assert broken(events) == []
+    assert said(events)[: len(said(whole)) // 2] == said(whole)[: len(said(whole)) // 2]
+
+
 def prompts(events: list[Event]) -> list[Any]:
     return [event.data.item.content for event in events if isinstance(event, schema.ItemCompleted) and event.data.item.role == "user"]
 

@@ -2,10 +2,11 @@
 
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
+from typing import Any
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
-_LAST = 253_402_300_799_999  # the last millisecond of the year 9999
+LAST = 253_402_300_799_999  # the last millisecond of the year 9999
 
 
 class Clock:
@@ -23,9 +24,9 @@ class Clock:
     def _format(self, t: float) -> str:
         try:
             # Whole microseconds first: 1.0005 s is 1000.4999… ms as a float, and would be rounded down.
-            total = max(0, min(_LAST, (self._base + round(t * 1e6) + 500) // 1000))
+            total = max(0, min(LAST, (self._base + round(t * 1e6) + 500) // 1000))
         except OverflowError:  # a stranger's tape may say 1e999
-            total = _LAST if t > 0 else 0
+            total = LAST if t > 0 else 0
         minute, rest = divmod(total, 60_000)
         if minute != self._minute:
             self._minute = minute
@@ -45,11 +46,20 @@ def seconds_of(started: str | None) -> float:
     return _microseconds(started) / 1e6
 
 
-def _microseconds(started: str | None) -> int:
+def moment(stamp: Any) -> datetime | None:
+    """A time as an agent writes it; one that names no zone is UTC, wherever it is read."""
     try:
-        moment = datetime.fromisoformat(started) if started else _EPOCH
-    except ValueError:
-        return 0
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    return (moment - _EPOCH) // timedelta(microseconds=1)
+        told = datetime.fromisoformat(stamp)
+    except (TypeError, ValueError):
+        return None
+    return told if told.tzinfo else told.replace(tzinfo=UTC)
+
+
+def written(milliseconds: float) -> str:
+    """Milliseconds since 1970 as a tape's head tells them; what no clock shows is its beginning."""
+    told = milliseconds if 0 <= milliseconds <= LAST else 0
+    return datetime.fromtimestamp(told / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _microseconds(started: str | None) -> int:
+    return ((moment(started) or _EPOCH) - _EPOCH) // timedelta(microseconds=1)

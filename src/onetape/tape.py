@@ -133,6 +133,11 @@ def record(t: float, dir: str, payload: Any) -> Record:
     return Record(t, dir, Raw(msgspec.json.encode(payload)))
 
 
+def head(**told: Any) -> Head:
+    """Of a file that may hold anything: what is no text is not known."""
+    return Head(**{name: fact for name, fact in told.items() if isinstance(fact, str)})
+
+
 def heard(t: float, line: bytes) -> Record:
     """A record of what the agent said, without a look at whether it is JSON; whoever decodes it finds out."""
     said = Record(t, "recv", Raw(line))

@@ -9,6 +9,15 @@ from msgspec import Struct
 from onetape.agents import registry
 from onetape.agents.agent import Agent, stamp_of
 from onetape.errors import Refused
+from onetape.tape import Record
+from onetape.translator import MALFORMED
+
+# What reading a file ends in that is not what it seemed to be.
+DAMAGED = (*MALFORMED, RecursionError)
+
+
+def damaged(error: Exception) -> str:
+    return f"damaged, or of a form that is not known here ({type(error).__name__}: {error})"
 
 
 class Found(Struct, frozen=True):
@@ -20,6 +29,14 @@ class Found(Struct, frozen=True):
     @property
     def stamp(self) -> str:
         return self.agent.history.stamp(self.path)  # type: ignore[union-attr]
+
+
+    def read(self) -> Iterator[Record]:
+        """Its tape, for who reads it as a whole. What is recognised, and is not what it should be further on, is refused."""
+        try:
+            yield from self.agent.history.read(self.path)  # type: ignore[union-attr]
+        except DAMAGED as error:
+            raise Refused(f"{self.path} is {damaged(error)}") from None
 
 
 class Unread(Struct, frozen=True):

@@ -25,6 +25,7 @@ def convert(
     Exit code 0: converted. 1: converted, but some records are unparsed or unknown. 2: nothing could be converted.
     """
     from onetape.agents import registry
+    from onetape.archive.finding import Found
     from onetape.archive.finding import whose as is_history
     from onetape.digest import digest as condense
     from onetape.transcribe import transcribe
@@ -34,7 +35,7 @@ def convert(
         first, chunks = inputs.begun(inputs.chunks(source, file), file)
         told: Any = chunks
         if dialect is None and file != "-" and is_history(Path(file), [whose]):
-            told = whose.history.read(Path(file))  # type: ignore[union-attr]
+            told = Found(whose, Path(file)).read()
         count = _Count()
         events = count(transcribe(told, whose, dialect=dialect, session_id=session_id, include_raw=include_raw))
         if export is not None:

@@ -39,7 +39,7 @@ def _named(files: list[str]) -> Iterator[tuple[Any, str, Any]]:
 
     for name in files:
         if name != "-" and (found := list(Search(registry.every()).named([Path(name)]))):
-            yield from ((one.agent, str(one.path), one.agent.history.read(one.path)) for one in found)  # type: ignore[union-attr]
+            yield from ((one.agent, str(one.path), one.read()) for one in found)
             continue
         with inputs.opened(name) as source:
             first, chunks = inputs.begun(inputs.chunks(source, name), name)

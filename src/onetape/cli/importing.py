@@ -80,15 +80,15 @@ def _once(store: Any, search: Any, places: list[Path], json: bool) -> int:
 
 def _brought(importer: Any, found: Any, failed: list[tuple[Path, str]], next: Any = None) -> Any:
     """What came of a session; None, and why, where it could not be read."""
-    from onetape.translator import MALFORMED
+    from onetape.archive.finding import DAMAGED, damaged
 
     try:
         with _its_turn():
             return importer.bring_in(found, next)
     except (OnetapeError, OSError) as error:
         failed.append((found.path, str(error)))
-    except (*MALFORMED, RecursionError) as error:  # of a file that is recognised, and is not what it should be further on
-        failed.append((found.path, f"damaged, or of a form that is not known here ({type(error).__name__}: {error})"))
+    except DAMAGED as error:
+        failed.append((found.path, damaged(error)))
     return None
 
 

@@ -84,14 +84,14 @@ def _recording(name: str, agent: str | None) -> "Iterator[Recording]":
 def _file(name: str, agent: str | None) -> Iterator[tuple[Any, Any]]:
     """Whose it is, and its records or bytes."""
     from onetape.agents import registry
-    from onetape.archive.finding import agents_named, whose
+    from onetape.archive.finding import Found, agents_named, whose
     from onetape.cli import inputs
     from onetape.errors import Refused
     from onetape.transcribe import recognise
 
     path = Path(name)
     if (found := whose(path, agents_named(agent))) is not None:
-        yield found, found.history.read(next(iter(found.history.sessions(path))))  # type: ignore[union-attr]
+        yield found, Found(found, next(iter(found.history.sessions(path)))).read()  # type: ignore[union-attr]
         return
     with inputs.opened(name) as source:
         first, chunks = inputs.begun(inputs.chunks(source, name), name)

@@ -6,7 +6,6 @@ another byte is changed. Times are the document's own, for what tells one.
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from msgspec import Raw
 from onetape import tape
 from onetape.agents.agent import Histories, is_document
 from onetape.agents.amp.history import Thread, identity
+from onetape.clock import LAST, moment, written
 from onetape.errors import Unparsed
 from onetape.tape import Head, Record
 from onetape.translator import MALFORMED
@@ -70,15 +70,15 @@ def _head(thread: dict[str, Any]) -> Head:
         told = identity(thread)
     except MALFORMED:
         told = {}  # the translator says so, of the record that follows
-    return Head(
+    return tape.head(
         agent="amp", dialect=Thread.dialect, version=told.get("agent_version"), cwd=told.get("cwd"), model=told.get("model"),
-        mode=told.get("mode"), started=_written(_created(thread)),
+        mode=told.get("mode"), started=written(_created(thread) * 1000),
     )  # fmt: skip
 
 
 def _created(thread: dict[str, Any]) -> float:
     told = thread.get("created")
-    return told / 1000 if isinstance(told, int) else 0.0
+    return told / 1000 if isinstance(told, int) and 0 <= told <= LAST else 0.0
 
 
 class _Clock:
@@ -123,11 +123,5 @@ def _tools_of(trace: Any) -> Iterator[tuple[int, str]]:
 
 
 def _read(time: str) -> float | None:
-    try:
-        return datetime.fromisoformat(time).timestamp()
-    except ValueError:
-        return None
-
-
-def _written(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    told = moment(time)
+    return told.timestamp() if told else None

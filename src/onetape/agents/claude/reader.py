@@ -103,7 +103,7 @@ def _surveyed(path: Path, early: dict[int, int], end: int, growing: bool) -> Ses
             agents |= set(_named(native))
         if not native.get("isSidechain"):
             _learn(told, native)
-    head = Head(
+    head = tape.head(
         agent="claude", version=told.get("version"), dialect=History.dialect, cwd=told.get("cwd"), started=told.get("timestamp"),
         model=told.get("model"), permission_mode=told.get("permissionMode"), session_id=_session_id(told.get("sessionId") or path.stem),
     )  # fmt: skip

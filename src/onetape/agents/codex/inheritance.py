@@ -11,6 +11,8 @@ written well after the file was begun is: the repeated ones are written in one g
 from datetime import datetime
 from typing import Any
 
+from onetape.clock import moment
+
 # Repeated lines are written within moments of the file's first; a user takes longer to say something.
 _ONE_GO = 2.0
 
@@ -25,7 +27,7 @@ class Inheritance:
     def own(self, meta: dict[str, Any]) -> None:
         """The file's first line."""
         self._born = meta["id"]
-        self._began = _time(meta.get("timestamp"))
+        self._began = moment(meta.get("timestamp"))
         start = meta.get("subagent_history_start_ordinal")
         self._starts_at = start if isinstance(start, int) else None
 
@@ -45,7 +47,7 @@ class Inheritance:
         turn = line["payload"].get("turn_id")
         if isinstance(turn, str) and self._born is not None and _is_timed(turn) and _is_timed(self._born):
             return turn[:13] >= self._born[:13]
-        written = _time(line.get("timestamp"))
+        written = moment(line.get("timestamp"))
         if written is None or self._began is None:
             return False
         return (written - self._began).total_seconds() > _ONE_GO
@@ -54,10 +56,3 @@ class Inheritance:
 def _is_timed(id: str) -> bool:
     """A UUID of version 7."""
     return len(id) == 36 and id[14] == "7"
-
-
-def _time(stamp: Any) -> datetime | None:
-    try:
-        return datetime.fromisoformat(stamp)
-    except (TypeError, ValueError):
-        return None

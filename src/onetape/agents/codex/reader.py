@@ -11,6 +11,7 @@ from onetape.agents.agent import Histories, end_of, lines_of
 from onetape.agents.codex.rollout import Rollout
 from onetape.agents.codex.settings import policy_of
 from onetape.agents.codex.spelling import path_of
+from onetape.clock import moment
 from onetape.errors import Unparsed
 from onetape.tape import Head, Record
 
@@ -36,7 +37,7 @@ class Rollouts(Histories):
 
     def read(self, path: Path, *, growing: bool = False) -> Iterator[Record]:
         head = _head(path)
-        began = _time(head.started)
+        began = moment(head.started)
         yield tape.record(0.0, "head", head)
         t = 0.0
         for line in lines_of(path, end_of(path, growing=growing)):
@@ -60,7 +61,7 @@ def _head(path: Path) -> Head:
                 started = stamp
             case _:
                 pass
-    return Head(agent="codex", version=version, dialect=Rollout.dialect, cwd=cwd, started=started, model=model, permission_mode=policy)
+    return tape.head(agent="codex", version=version, dialect=Rollout.dialect, cwd=cwd, started=started, model=model, permission_mode=policy)
 
 
 def _natives(path: Path) -> Iterator[Any]:
@@ -75,12 +76,5 @@ def _native(record: Record) -> Any:
 
 
 def _since(began: datetime | None, native: Any) -> float:
-    written = _time(native.get("timestamp")) if isinstance(native, dict) else None
+    written = moment(native.get("timestamp")) if isinstance(native, dict) else None
     return (written - began).total_seconds() if began and written else 0.0
-
-
-def _time(stamp: Any) -> datetime | None:
-    try:
-        return datetime.fromisoformat(stamp)
-    except (TypeError, ValueError):
-        return None

@@ -40,8 +40,8 @@ class Meter:
     def baseline(self, thread: str, total: Any) -> None:
         self._totals[thread] = counts(total)
 
-    def take(self, model: str | None) -> Usage | None:
-        """What was billed since this was last asked; None where nothing was told."""
+    def take(self, model: Any) -> Usage | None:
+        """What was billed since this was last asked; None where nothing was told. `model`: as the settings told it."""
         billed, was_told = self._billed, self._was_told
         self._billed, self._was_told = ZERO, False
         if not was_told:
@@ -49,7 +49,8 @@ class Meter:
         read, cached, written, output, reasoning = billed
         return Usage(
             input_tokens=max(0, read - cached - written), output_tokens=output, reasoning_tokens=reasoning,
-            cache_read_tokens=cached, cache_write_tokens=written, model=model,
+            cache_read_tokens=cached, cache_write_tokens=written,
+            model=model if isinstance(model, str) else None,
         )  # fmt: skip
 
 

@@ -12,7 +12,6 @@ What the records mean is the translators' to say.
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -22,8 +21,9 @@ from msgspec import Raw
 
 from onetape import tape
 from onetape.agents.agent import Histories, is_document, stamp_of
+from onetape.clock import LAST, written
 from onetape.errors import Refused
-from onetape.tape import Head, Record
+from onetape.tape import Record
 
 MAGIC = b"SQLite format 3\x00"
 _SESSION_COLUMNS = ("id", "parent_id", "directory", "title", "version", "model", "time_created", "time_updated")
@@ -210,9 +210,12 @@ def _column(row: sqlite3.Row, name: str) -> Any:
 def _read_export(document: bytes) -> Iterator[Record]:
     told = msgspec.json.decode(document, type=Exported)
     info = msgspec.json.decode(told.info)
-    rows = [Row(_created(info), 0, info["id"], _line(told.info))]
+    made = last = _created(info)
+    rows = [Row(made, 0, info["id"], _line(told.info))]
     for message in told.messages:
-        rows += _message_rows(message.info, message.parts, _created(info))
+        said = list(_message_rows(message.info, message.parts, made, last))
+        last = said[0].time
+        rows += said
     return _taped("export", info, rows)
 
 
@@ -245,17 +248,25 @@ def _family(path: Path, document: bytes) -> Iterator[tuple[str, bytes]]:
         waiting += children.get(session, [])
 
 
-def _message_rows(message: Raw, parts: list[Raw], session_made: float) -> Iterator[Row]:
+def _message_rows(message: Raw, parts: list[Raw], session_made: float, last: float = 0.0) -> Iterator[Row]:
+    """A message and its parts. What lacks its time or its id is the translator's to complain of: it stays where it is, after the `last`."""
     info = msgspec.json.decode(message)
-    created = _created(info)
-    yield Row(created, 1, info["id"], _line(message))
+    created = _created(info, last)
+    yield Row(created, 1, _id(info), _line(message))
     for part in parts:
-        id = msgspec.json.decode(part)["id"]
+        id = _id(msgspec.json.decode(part))
         yield Row(_part_time(_time_of(id, created), created, session_made), 2, id, _line(part))
 
 
-def _created(info: dict[str, Any]) -> float:
-    return float((info.get("time") or {}).get("created") or 0)
+def _created(info: Any, else_: float = 0.0) -> float:
+    time = info.get("time") if isinstance(info, dict) else None
+    created = time.get("created") if isinstance(time, dict) else None
+    return float(created) if isinstance(created, int | float) and 0 <= created <= LAST else else_
+
+
+def _id(told: Any) -> str:
+    id = told.get("id") if isinstance(told, dict) else None
+    return id if isinstance(id, str) else ""
 
 
 def _part_time(part: float, message: float, session: float) -> float:
@@ -283,9 +294,8 @@ def _line(document: Raw) -> bytes:
 
 def _taped(dialect: str, session: dict[str, Any], rows: list[Row]) -> Iterator[Record]:
     start = _created(session)
-    started = datetime.fromtimestamp(start / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    head = Head(
-        agent="opencode", version=session.get("version"), dialect=dialect, cwd=session.get("directory"), started=started,
+    head = tape.head(
+        agent="opencode", version=session.get("version"), dialect=dialect, cwd=session.get("directory"), started=written(start),
         # The same for the same session, whichever form of it is read.
         session_id="sess_" + tape.hash_of(session["id"].encode())[:16],
     )  # fmt: skip

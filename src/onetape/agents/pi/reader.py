@@ -6,7 +6,6 @@ last entry: `SESSION.jsonl#ENTRY` (`branches` lists them).
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +14,9 @@ from msgspec import Raw
 
 from onetape import tape
 from onetape.agents.agent import Histories, end_of, lines_of
+from onetape.clock import moment
 from onetape.errors import Refused, Unparsed
-from onetape.tape import Head, Record
+from onetape.tape import Record
 
 OTHER_BRANCH = "another branch"
 
@@ -52,7 +52,7 @@ class SessionFiles(Histories):
             raise Refused(f"{file} has no entry {leaf}; its branches end at: {', '.join(self.branches(file))}")
         started = _seconds(header.get("timestamp"))
         session_id = "sess_" + tape.hash_of(header["id"].encode())[:16]
-        head = Head(agent="pi", dialect="session", cwd=header.get("cwd"), started=header.get("timestamp"), session_id=session_id)
+        head = tape.head(agent="pi", dialect="session", cwd=header.get("cwd"), started=header.get("timestamp"), session_id=session_id)
         yield tape.record(0.0, "head", head)
         t = 0.0
         for line, entry in lines:
@@ -104,7 +104,5 @@ def _ancestors(parents: dict[str, str | None], leaf: str | None) -> set[str]:
 
 
 def _seconds(timestamp: Any, default: float = 0.0) -> float:
-    try:
-        return datetime.fromisoformat(timestamp).timestamp()
-    except (TypeError, ValueError):
-        return default
+    told = moment(timestamp)
+    return told.timestamp() if told else default
