@@ -12,7 +12,7 @@ from msgspec import Struct
 from onetape import blobs
 from onetape import drafts as d
 from onetape.agents.amp import plain
-from onetape.agents.amp.results import SHELLS, Told, shell_of
+from onetape.agents.amp.results import SHELLS, Told, document, shell_of
 from onetape.errors import Unparsed
 from onetape.schema import ContentPart, FileRef, Image, ItemStatus, Text
 
@@ -25,6 +25,9 @@ class Call(Struct):
     tool: str
     args: dict[str, Any]
     is_asked: bool = False
+
+
+_NO_CALL = Call("", {})
 
 
 class Conversation:
@@ -94,8 +97,14 @@ class Conversation:
     def tool_of(self, call_id: str | None) -> str:
         return self._calls[call_id].tool if call_id in self._calls else ""
 
+    def answered_by(self, call_id: str, content: Any, *, failed: bool) -> list[d.Draft]:
+        """A result on the wire, where most documents are text."""
+        call = self._calls.pop(call_id, None) or _NO_CALL
+        value = document(call.tool, content) if type(content) is str else content
+        return self._told.result(call_id, call.tool, call.args, value, failed=failed)
+
     def result(self, call_id: str, value: Any, *, failed: bool) -> list[d.Draft]:
-        call = self._calls.pop(call_id, None) or Call("", {})
+        call = self._calls.pop(call_id, None) or _NO_CALL
         return self._told.result(call_id, call.tool, call.args, value, failed=failed)
 
     def over(self) -> None:

@@ -14,7 +14,6 @@ import msgspec
 from onetape import drafts as d
 from onetape.agents.amp import encode, plain
 from onetape.agents.amp.blocks import Conversation, arguments, tool_name, user_parts
-from onetape.agents.amp.results import document
 from onetape.agents.amp.usage import Meter
 from onetape.argv import positionals
 from onetape.commands import Command
@@ -99,7 +98,7 @@ class StreamJson(Translator):
         if isinstance(line, plain.User):
             self._is_cut_off, self._last = False, None
             (result,) = line.message.content
-            return self._result(result.tool_use_id, result.content, result.is_error)
+            return self._conversation.answered_by(result.tool_use_id, result.content, failed=result.is_error)
         message, last = line.message, self._last
         self._last = message
         if last is not None and _is_same(last, message):
@@ -160,11 +159,8 @@ class StreamJson(Translator):
         id = block.get("tool_use_id")
         if type(id) is not str:
             raise Unparsed("a tool_result block without the fields it must have")
-        return self._result(id, block.get("content"), bool(block.get("is_error")))  # a tool that returned nothing has no content (28-web)
-
-    def _result(self, id: str, content: Any, failed: bool) -> list[d.Draft]:
-        value = document(self._conversation.tool_of(id), content) if type(content) is str else content
-        return self._conversation.result(id, value, failed=failed)
+        # A tool that returned nothing has no content (28-web).
+        return self._conversation.answered_by(id, block.get("content"), failed=bool(block.get("is_error")))
 
     def _failed(self, error: str) -> Iterator[d.Draft]:
         if error == CANCELLED:

@@ -143,17 +143,17 @@ class Calls:
             called.tool, called.name = part.tool, self.name(part.tool, args)
         arguments = None if args is None else to_json(args).decode()
         called.shell = asked_shell(args or {}, cwd) if part.tool == SHELL else None
-        return d.Call(called.call_id, called.name, arguments, part.messageID, under, shell=called.shell)
+        return d.Call(called.call_id, called.name, arguments, part.messageID, under, None, called.shell)
 
     def _running(self, called: Called, state: plain.State) -> list[d.Draft]:
-        metadata = state.metadata or {}
-        if called.tool == "task":
-            self._told_child(called, metadata)
+        tool, metadata = called.tool, state.metadata
+        if tool == "task":
+            self._told_child(called, metadata or {})
         told: list[d.Draft] = []
         if not called.is_running or called.is_background:
             called.is_running = True
             told.append(d.Running(called.call_id, called.is_background))
-        if called.tool == SHELL and isinstance(output := metadata.get("output"), str):
+        if tool == SHELL and metadata and isinstance(output := metadata.get("output"), str):
             # A window of the last 30,000 characters, resent whole: once it slides, nothing can be added.
             if output.startswith(called.streamed):
                 told.append(d.Output(called.call_id, output[len(called.streamed) :]))

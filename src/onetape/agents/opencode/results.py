@@ -65,7 +65,7 @@ class Results:
         parts, kept = _attachments(state.attachments) if state.attachments else ([], [])
         if tool == SHELL:
             shell = shell_of(state, asked, cwd)
-            return Result(call_id, _unwrapped(output), _has_failed(state, shell), parts=tuple(parts), shell=shell), kept
+            return Result(call_id, _unwrapped(output), _has_failed(state, output, shell), False, tuple(parts), shell), kept
         if tool == "task" and (wrapped := _TASK.match(output)):
             output = wrapped[2]
         files = self._files(call_id, tool, state, cwd)
@@ -138,21 +138,19 @@ def shell_of(state: plain.State, asked: Shell | None, cwd: str | None) -> Shell:
     """stdout and stderr come merged; the exit code is null where the command was cut off."""
     told, time = state.metadata or {}, state.time or {}
     start, end = time.get("start"), time.get("end")
-    output, exit = told.get("output"), told.get("exit")
-    has_run = isinstance(output, str)  # the time of a command that was refused is how long somebody thought about it
-    if isinstance(output, str) and output.startswith(_NO_OUTPUT) and output == state.output:
-        output = ""  # shown in place of nothing
+    output, exit, stdout, duration = told.get("output"), told.get("exit"), None, None
+    if isinstance(output, str):  # else it was refused, and its time is how long somebody thought about it
+        # "(no output)" is shown in place of nothing.
+        stdout = "" if output.startswith(_NO_OUTPUT) and output == state.output else _split(output)[0]
+        duration = int(end - start) if isinstance(start, _NUMBER) and isinstance(end, _NUMBER) else None
     asked = asked or asked_shell(state.input or {}, cwd)
-    stdout = _split(output)[0] if isinstance(output, str) else None
-    duration = int(end - start) if has_run and isinstance(start, _NUMBER) and isinstance(end, _NUMBER) else None
     return Shell(asked.command, asked.cwd, exit if type(exit) is int else None, stdout, None, duration)
 
 
-def _has_failed(state: plain.State, shell: Shell) -> bool:
-    told = state.metadata or {}
+def _has_failed(state: plain.State, output: str, shell: Shell) -> bool:
     # A command of the user's own tells no exit code at all (capture 32); null is a timeout or an abort.
-    was_cut_off = "exit" in told and shell.exit_code is None
-    return bool(shell.exit_code) or was_cut_off or _ABORTED in str(state.output)[-200:]
+    was_cut_off = shell.exit_code is None and "exit" in (state.metadata or {})
+    return bool(shell.exit_code) or was_cut_off or _ABORTED in output[-200:]
 
 
 def _unwrapped(output: str) -> str:

@@ -82,7 +82,7 @@ class Serve(Translator):
 
     def read_often(self, message: plain.PartUpdated | plain.PartDelta | plain.MessageUpdated) -> list[d.Draft] | None:
         told, talk = message.properties, self._talk
-        if talk.waiting or told.sessionID != talk.root:
+        if told.sessionID != talk.root or talk.waiting:
             return None
         if isinstance(told, plain.Parted):
             return talk.often(told.part)

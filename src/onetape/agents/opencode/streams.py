@@ -5,7 +5,7 @@ from msgspec import UNSET, Struct
 
 from onetape import drafts as d
 from onetape.agents.opencode import plain
-from onetape.recent import Recent
+from onetape.recent import forget_oldest
 from onetape.schema import Visibility
 
 REMEMBERED = 4096
@@ -22,7 +22,7 @@ class Stream(Struct):
 class Streams:
     def __init__(self) -> None:
         self._open: dict[str, Stream] = {}
-        self._seen: Recent[str, None] = Recent(REMEMBERED)
+        self._seen: dict[str, None] = {}
         self.last_whole: str | None = None
         """The message that had a text with words come to its end last."""
 
@@ -31,6 +31,8 @@ class Streams:
 
     def saw(self, part: str) -> None:
         self._seen[part] = None
+        if len(self._seen) > REMEMBERED:
+            forget_oldest(self._seen, REMEMBERED)
 
     def part(self, part: plain.Text | plain.Reasoning, message: str, under: str | None) -> list[d.Draft]:
         id, text, time = part.id, part.text, part.time
@@ -69,7 +71,7 @@ class Streams:
         return self._begin(part, session, d.Open(part, None, message, under, message, is_stub=True))
 
     def _begin(self, part: str, session: str, opened: d.Open) -> d.Open:
-        self._seen[part] = None
+        self.saw(part)
         self._open[part] = Stream(session, str(opened.message))
         return opened
 
