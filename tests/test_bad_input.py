@@ -56,6 +56,20 @@ def test_a_call_that_is_said_to_be_a_part_of_itself_ends_with_its_turn() -> None
     assert [event.data.item.status for event in events if isinstance(event, schema.ItemCompleted)] == ["completed", "failed"]
 
 
+@pytest.mark.parametrize("more", [b"", b',"encoding":"base64"'])
+@pytest.mark.parametrize("payload", [b'"\\q"', b'"a\xffb"', b'"\\ud83d"', b'"no end', b'{"a":"\xff"}', b'{"a":"\\q"}', b"x", b""])
+@pytest.mark.parametrize("dir", ["recv", "send", "stderr", "exit", "end", "cmd", "note"])
+def test_a_tape_whose_payloads_are_damaged_is_read_to_its_end(dir: str, payload: bytes, more: bytes) -> None:
+    """Strangers write tapes too."""
+    head = b'{"t":0,"dir":"head","payload":{"agent":"mock","cwd":"\\ud83d"}}\n'
+    last = b'{"t":2,"dir":"recv","payload":{"type":"nobody knows"}}\n'
+    events = list(onetape.transcribe(head + b'{"t":1,"dir":"%s","payload":%s%s}\n' % (dir.encode(), payload, more) + last))
+    assert broken(events) == []
+    assert strange(events) >= (dir != "end"), "what comes after is still heard, unless the session is over"
+    for event in events:
+        onetape.to_json(event)
+
+
 @pytest.mark.parametrize("agent", registry.names())
 @pytest.mark.parametrize("line", BAD_LINES.values(), ids=BAD_LINES.keys())
 def test_a_bad_line_is_kept(agent: str, line: bytes) -> None:

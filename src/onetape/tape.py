@@ -71,8 +71,11 @@ class Record(Struct, frozen=True, omit_defaults=True, gc=False):
         payload = bytes(self.payload)
         if not payload.startswith(b'"'):
             return payload
-        text = decode(payload)
-        return base64.b64decode(text) if self.encoding == "base64" else text.encode()
+        try:
+            text: str = decode(payload)
+            return base64.b64decode(text) if self.encoding == "base64" else text.encode()
+        except (Unparsed, ValueError):
+            return payload  # of a tape that somebody else wrote: it stands for nothing but itself
 
     def native(self) -> Any:
         """The payload as Python data, or `Unparsed`."""
@@ -153,6 +156,14 @@ def recv(t: float, line: bytes) -> Record:
     except Unparsed:
         return quoted(said)
     return said
+
+
+def is_quoted(record: Record) -> bool:
+    """Whether the payload is a string, and so stands for a line that is no JSON."""
+    try:
+        return isinstance(decode(record.payload), str)
+    except Unparsed:
+        return False
 
 
 def quoted(heard: Record) -> Record:
@@ -273,7 +284,7 @@ def _heard(line: bytes) -> Record:
 
 def _as_text(record: Record, line: bytes) -> Record:
     """Whoever decodes only a part of a line would not find out that another part is no text."""
-    return record if _is_text(line) or bytes(record.payload).startswith(b'"') else quoted(record)
+    return record if _is_text(line) or _is_text(bytes(record.payload)) else quoted(record)
 
 
 def _are_plain(lines: list[bytes]) -> bool:

@@ -260,7 +260,7 @@ class Transcriber:
         return events if self.translator.is_history else events + self._recorder.finish()
 
     def _unparsed(self, record: Record, why: str) -> tuple[Record, list[Event], list[Send]]:
-        record = record if bytes(record.payload).startswith(b'"') else tape.quoted(record)
+        record = record if tape.is_quoted(record) else tape.quoted(record)
         if not record.line.strip():
             return record, [], []  # a blank line says nothing, on a tape as between bare lines
         return record, self._recorder.record(record, [Unreadable(why, "line")]), []
@@ -331,8 +331,8 @@ def _leading(
 def head_of(record: Record) -> Head:
     """Whose tape this is, by its first record."""
     try:
-        return msgspec.json.decode(record.payload, type=Head)
-    except msgspec.ValidationError as error:
+        return msgspec.convert(record.native(), Head)
+    except (msgspec.ValidationError, Unparsed) as error:
         raise Refused(f"the head of this tape is malformed: {error}") from None
 
 
