@@ -22,7 +22,8 @@ import onetape
 from onetape import drafts as d
 from onetape import schema, tape
 from onetape.agents.agent import LaunchOptions
-from onetape.agents.opencode import AGENT, patches, wire
+from onetape.agents.opencode import AGENT, patches, plain, wire
+from onetape.agents.opencode.calls import Calls
 from onetape.agents.opencode.launch import launch
 from onetape.agents.opencode.serve import Serve
 from onetape.digest import Completed, digest
@@ -531,3 +532,13 @@ def test_patches_of_odd_names_apply(odd: str, tmp_path: Path) -> None:
     diff = patches.restored("@@ -1,1 +1,1 @@\n-one\n+two\n", f"/{odd}", ["one"])
     assert diff is not None
     subprocess.run(["git", "apply", "--check", "-"], input=diff.encode(), cwd=tmp_path, check=True)
+
+
+def test_a_call_that_is_named_again_keeps_its_command() -> None:
+    calls, args = Calls(), {"command": "ls"}
+    told = {"status": "completed", "input": args, "output": "x\n", "metadata": {"output": "x\n", "exit": 0}}
+    states = [{"status": "running", "input": args}, {"status": "pending", "input": {}}, told]
+    part = {"id": "prt_1", "messageID": "msg_1", "sessionID": "ses_1", "tool": "bash", "callID": "call_1"}
+    *_, result = [draft for state in states for draft in calls.part(plain.tool({**part, "state": state}), None, "/project")]
+    assert isinstance(result, d.Result) and result.shell is not None
+    assert (result.shell.command, result.shell.cwd) == ("ls", "/project")

@@ -9,7 +9,7 @@ compared with the history that the same run left behind.
 import json
 import sqlite3
 from collections.abc import Callable, Iterable
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ import onetape
 from onetape import schema
 from onetape.agents.opencode import AGENT
 from onetape.agents.opencode.reader import Reader
+from onetape.archive.finding import DAMAGED
 from onetape.errors import Refused
 from onetape.schema import Event
 from onetape.transcribe import transcribe
@@ -264,6 +265,19 @@ def test_a_record_without_its_place_takes_no_others_with_it(where: str, field: s
     events = list(transcribe(READER.read(tmp_path / "export.json"), AGENT))
     assert broken(events) == []
     assert said(events)[: len(said(whole)) // 2] == said(whole)[: len(said(whole)) // 2]
+
+
+def test_a_damaged_database_is_refused_or_read_and_never_a_traceback(tmp_path: Path) -> None:
+    whole = database_of("01-text", tmp_path).read_bytes()
+    damaged = tmp_path / "damaged.db"
+    for at in range(100, len(whole), 211):
+        damaged.write_bytes(whole[:at] + bytes(255 - byte for byte in whole[at : at + 40]) + whole[at + 40 :])
+        with suppress(OSError, Refused):
+            if READER.recognises(damaged):
+                for session in READER.sessions(damaged):
+                    with suppress(*DAMAGED):  # what Found.read refuses, and an import reports
+                        for event in transcribe(READER.read(session), AGENT):
+                            onetape.to_json(event)
 
 
 def prompts(events: list[Event]) -> list[Any]:

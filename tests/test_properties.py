@@ -173,14 +173,20 @@ def test_the_short_way_says_the_same(at: int) -> None:
         assert bytes_of(list(transcribe(list(records), agent, dialect=dialect))) == quick
 
 
+# Fields that mean something elsewhere.
+ODD_FIELDS = ["id", "type", "part", "info", "payload", "params", "error", "usage", "text", "status", "message", "content", "model"]
+
+
 def spoilt(record: Record, data: st.DataObject) -> Record:
-    """With another thing in one of its fields, or without it."""
+    """With another thing in one of its fields, or in one that it did not have, or without it."""
     native = msgspec.json.decode(record.payload)
     if record.dir != "recv" or not isinstance(native, dict | list) or not (found := list(places(native))):
         return record
     container, key = data.draw(st.sampled_from(found))
     thing = data.draw(st.sampled_from([*JUNK, 10**30, ...]))
-    if thing is ...:
+    if isinstance(container, dict) and data.draw(st.integers(0, 3)) == 0:
+        container[data.draw(st.sampled_from(ODD_FIELDS))] = thing if thing is not ... else 1
+    elif thing is ...:
         del container[key]
     else:
         container[key] = thing

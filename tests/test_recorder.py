@@ -43,9 +43,9 @@ def test_a_call_that_runs_on_has_begun_to_even_if_that_was_said_before_it() -> N
     assert [item.status for item in completed(events, "tool_result")] == ["completed"]
 
 
-@pytest.mark.parametrize("under", ["c", "b"])
-def test_no_call_is_a_part_of_itself(under: str) -> None:
-    events = recorded([d.Call("b", "task", "{}", under="c")], [d.Call("c", "task", "{}", under=under)], [d.EndTurn()])
+@pytest.mark.parametrize("before", [[], [d.Call("b", "task", "{}", under="a")]], ids=["alone", "after another"])
+def test_no_call_is_a_part_of_itself(before: list[d.Draft]) -> None:
+    events = recorded(before, [d.Call("c", "task", "{}", under="c")], [d.EndTurn()])
     assert broken(events) == []
     assert len(completed(events, "tool_result")) == len(completed(events, "tool_call"))
 

@@ -30,7 +30,6 @@ class Found(Struct, frozen=True):
     def stamp(self) -> str:
         return self.agent.history.stamp(self.path)  # type: ignore[union-attr]
 
-
     def read(self) -> Iterator[Record]:
         """Its tape, for who reads it as a whole. What is recognised, and is not what it should be further on, is refused."""
         try:

@@ -297,7 +297,6 @@ def _is_same(last: dict[str, Any] | plain.Answer, message: dict[str, Any] | plai
         return False  # it holds what no plain one does
 
 
-
 def _identity(init: dict[str, Any]) -> dict[str, Any]:
     told = {
         "cwd": init.get("cwd"), "tools": init.get("tools"), "mcp_servers": init.get("mcp_servers") or None,

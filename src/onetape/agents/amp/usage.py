@@ -46,7 +46,7 @@ class Meter:
         usage = Usage(
             told.input_tokens, told.output_tokens, None, told.cache_read_input_tokens, told.cache_creation_input_tokens, None, self._model
         )
-        return None if usage.input_tokens is None and all(getattr(told, name) is None for name in _NAMES) else usage
+        return None if all(getattr(told, name) is None for name in _NAMES) else usage
 
 
 def _summed(calls: list[plain.Usage]) -> plain.Usage:

@@ -23,6 +23,7 @@ from onetape import tape
 from onetape.agents.agent import Histories, end_of, lines_of, stamp_of
 from onetape.agents.claude.branches import Branches, Live
 from onetape.agents.claude.history import History
+from onetape.clock import moment as moment_of
 from onetape.errors import Unparsed
 from onetape.tape import BOM, Head, Record
 
@@ -239,11 +240,8 @@ def _is_spoken(native: Any) -> bool:
 
 def _moment(native: dict[str, Any]) -> int | None:
     """In microseconds since 1970."""
-    try:
-        time = datetime.fromisoformat(native["timestamp"])
-    except (KeyError, TypeError, ValueError):
-        return None
-    return (time - _EPOCH) // _MICROSECOND if time.tzinfo else None
+    time = moment_of(native.get("timestamp"))
+    return (time - _EPOCH) // _MICROSECOND if time else None
 
 
 # --- files ------------------------------------------------------------------

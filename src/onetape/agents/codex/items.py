@@ -74,7 +74,7 @@ class Items:
         owner = self._names.get(name)
         if owner == key:
             return name
-        if type(name) is not str:
+        if type(name) is not str or hash(key) is None:  # a turn may be unhashable, and nothing is remembered of it then
             raise Unparsed("an item's id that is no text")  # it must not come to name a subagent's call either
         if owner is not None:
             if (alias := self._aliases.get(key)) is not None:

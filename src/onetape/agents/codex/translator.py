@@ -47,6 +47,7 @@ class HotDelta(Struct, frozen=True, gc=False):
 
     method: Literal["item/agentMessage/delta"]
     params: DeltaParams
+    id: None = None
 
 
 class AppServer(Translator):

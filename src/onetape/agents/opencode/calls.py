@@ -142,8 +142,10 @@ class Calls:
         if part.tool != called.tool:
             called.tool, called.name = part.tool, self.name(part.tool, args)
         arguments = None if args is None else to_json(args).decode()
-        called.shell = asked_shell(args or {}, cwd) if part.tool == SHELL else None
-        return d.Call(called.call_id, called.name, arguments, part.messageID, under, None, called.shell)
+        shell = asked_shell(args or {}, cwd) if part.tool == SHELL else None
+        if args is not None:
+            called.shell = shell
+        return d.Call(called.call_id, called.name, arguments, part.messageID, under, None, shell)
 
     def _running(self, called: Called, state: plain.State) -> list[d.Draft]:
         tool, metadata = called.tool, state.metadata

@@ -108,6 +108,8 @@ class Words(Struct, frozen=True, gc=False):
     partID: str
     field: str
     delta: str
+    part: None = None
+    info: None = None
 
 
 class Informed(Struct, frozen=True, gc=False):
@@ -139,7 +141,7 @@ def times(told: Any) -> Times | None:
 
 
 def path(told: Any) -> Path | None:
-    return Path(told.get("cwd")) if told else None
+    return Path(told.get("cwd")) if isinstance(told, dict) else None
 
 
 def info(told: dict[str, Any]) -> Info:

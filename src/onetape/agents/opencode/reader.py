@@ -29,6 +29,10 @@ MAGIC = b"SQLite format 3\x00"
 _SESSION_COLUMNS = ("id", "parent_id", "directory", "title", "version", "model", "time_created", "time_updated")
 
 
+DAMAGED = (sqlite3.Error, UnicodeDecodeError)
+"""What reading a database may end in: a schema may be no text any more."""
+
+
 class Exported(msgspec.Struct):
     info: Raw
     messages: list["ExportedMessage"]
@@ -77,7 +81,7 @@ class Reader(Histories):
             return [path]
         try:
             return [path / session for session in sessions_of(path)]
-        except sqlite3.Error as error:
+        except DAMAGED as error:
             raise OSError(f"a database that cannot be read: {error}") from None
 
     def stamp(self, path: Path) -> str:
@@ -89,7 +93,7 @@ class Reader(Histories):
         if database is not None:
             try:
                 return _read_database(database, path.name if path != database else None)
-            except sqlite3.Error as error:
+            except DAMAGED as error:
                 raise Refused(f"{database} is no database of OpenCode: {error}") from None
         try:
             document = path.read_bytes()
@@ -119,8 +123,8 @@ def _database(path: Path) -> Path | None:
 def _is_ours(database: Path) -> bool:
     try:
         _connect(database).close()
-    except sqlite3.DatabaseError as error:
-        if error.sqlite_errorcode in (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_NOTADB):
+    except DAMAGED as error:
+        if getattr(error, "sqlite_errorcode", None) in (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_NOTADB):
             return False  # without our tables, or no database: somebody else's
         raise OSError(f"a database that cannot be read: {error}") from None
     return True
@@ -134,7 +138,7 @@ def _connect(database: Path) -> sqlite3.Connection:
         try:
             for table in ("session", "message", "part"):
                 connection.execute(f"select id from {table} limit 1").fetchone()
-        except sqlite3.DatabaseError:
+        except DAMAGED:
             connection.close()
             if mode == modes[-1]:
                 raise
@@ -148,7 +152,7 @@ def sessions_of(database: Path) -> list[str]:
     """Root sessions, newest first."""
     with closing(_connect(database)) as connection:
         rows = connection.execute("select id from session where parent_id is null order by time_created desc")
-        return [row["id"] for row in rows]
+        return [row["id"] for row in rows if isinstance(row["id"], str)]
 
 
 def _read_database(database: Path, session: str | None) -> Iterator[Record]:
@@ -162,7 +166,9 @@ def _read_database(database: Path, session: str | None) -> Iterator[Record]:
         ).fetchall()
         if not family:
             raise Refused(f"{database} has no session {session}")
-        root = next(row for row in family if row["id"] == session)
+        root = next((row for row in family if row["id"] == session), None)
+        if root is None:
+            raise Refused(f"{database} is damaged: it lists {session} and does not have it")
         ids = [row["id"] for row in family]
         marks = ", ".join("?" * len(ids))
         messages = connection.execute(f"select * from message where session_id in ({marks})", ids).fetchall()

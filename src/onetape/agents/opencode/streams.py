@@ -1,6 +1,5 @@
 """Text and reasoning parts of OpenCode: opened empty, streamed as deltas, told whole at their end."""
 
-
 from msgspec import UNSET, Struct
 
 from onetape import drafts as d

@@ -80,6 +80,8 @@ class Words(Struct):
     partID: str
     field: Literal["text"]
     delta: str
+    part: None = None
+    info: None = None
 
 
 class Delta(Struct):
@@ -87,6 +89,7 @@ class Delta(Struct):
 
     type: Literal["message.part.delta"]
     properties: Words
+    payload: None = None
 
 
 # --- messages and parts -----------------------------------------------------

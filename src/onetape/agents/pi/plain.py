@@ -33,7 +33,7 @@ Block = Text | Thinking | ToolCall
 
 
 class At(Struct, frozen=True, gc=False):
-    """Says nothing: the first words open a block, and the end of the message completes it."""
+    """Of the block at this place. Its start and its end say nothing: the first words open it, and the end of the message completes it."""
 
     contentIndex: int
 
