@@ -46,6 +46,12 @@ def strange(events: list[schema.Event]) -> int:
     return unknown + sum(isinstance(event, schema.AgentUnparsed) for event in events)
 
 
+def test_the_raw_of_a_line_that_is_a_string_behind_blanks_stands_for_all_of_it() -> None:
+    (unparsed,) = [event for event in onetape.transcribe(b'  "x"\n{}', "mock", include_raw=True) if isinstance(event, schema.AgentUnparsed)]
+    assert unparsed.raw is not None and json.loads(bytes(unparsed.raw)) == '  "x"'
+    assert unparsed.data.raw_hash == hashlib.sha256(b'  "x"').hexdigest()
+
+
 def test_a_call_that_is_said_to_be_a_part_of_itself_ends_with_its_turn() -> None:
     use = {"type": "tool_use", "id": "a", "name": "Bash", "input": {}}
     message = {"id": "m", "role": "assistant", "model": "model-1", "content": [use], "stop_reason": "tool_use"}

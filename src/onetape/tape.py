@@ -159,9 +159,10 @@ def recv(t: float, line: bytes) -> Record:
 
 
 def is_quoted(record: Record) -> bool:
-    """Whether the payload is a string, and so stands for a line that is no JSON."""
+    """Whether the payload is a string, and so stands for a line that is no JSON. A line that is one behind blanks is itself."""
+    payload = bytes(record.payload)
     try:
-        return isinstance(decode(record.payload), str)
+        return payload.startswith(b'"') and isinstance(decode(payload), str)
     except Unparsed:
         return False
 
