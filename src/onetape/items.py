@@ -90,9 +90,9 @@ class Items:
 
     def new(
         self, kind: ItemKind, role: ItemRole | None, first: ContentPart, parent_id: str | None,
-        native_id: str | None, under: str | None, message: Key | None = None,
+        native_id: str | None, under: str | None,
     ) -> OpenItem:  # fmt: skip
-        return OpenItem(self.new_id(message), native_id, parent_id, kind, role, first, under)
+        return OpenItem(self.new_id(), native_id, parent_id, kind, role, first, under)
 
     def new_id(self, message: Key | None = None) -> str:
         """`message`: the native message that a message item belongs to."""

@@ -11,8 +11,6 @@ _COUNTS = {
     "cacheReadInputTokens": "cache_read_input_tokens", "cacheCreationInputTokens": "cache_creation_input_tokens",
 }  # fmt: skip
 _NAMES = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
-
-
 # So many calls of the model are summed at once, and the sum stands for them.
 _TOGETHER = 64
 

@@ -35,18 +35,11 @@ _THREADS = frozenset({"thread/start", "thread/resume", "thread/fork"})
 _PROMPTS = _THREADS | {"turn/start", "review/start", "thread/compact/start"}
 
 
-class DeltaParams(Struct, frozen=True, gc=False):
-    threadId: str
-    turnId: str
-    itemId: str
-    delta: str
-
-
 class HotDelta(Struct, frozen=True, gc=False):
     """What matters of a line that brings an answer's next words."""
 
     method: Literal["item/agentMessage/delta"]
-    params: DeltaParams
+    params: plain.OutputParams
     id: None = None
 
 

@@ -8,6 +8,8 @@ from typing import Any, Literal
 
 from msgspec import UNSET, Struct
 
+from onetape.agents.opencode import wire
+
 
 class Times(Struct, frozen=True, gc=False):
     created: Any = None
@@ -102,16 +104,6 @@ class Parted(Struct, frozen=True, gc=False):
     part: Part
 
 
-class Words(Struct, frozen=True, gc=False):
-    sessionID: str
-    messageID: str
-    partID: str
-    field: str
-    delta: str
-    part: None = None
-    info: None = None
-
-
 class Informed(Struct, frozen=True, gc=False):
     sessionID: str
     info: Info
@@ -124,7 +116,7 @@ class PartUpdated(Struct, tag="message.part.updated", frozen=True, gc=False):
 
 
 class PartDelta(Struct, tag="message.part.delta", frozen=True, gc=False):
-    properties: Words
+    properties: wire.Words
     payload: None = None
 
 

@@ -78,7 +78,7 @@ class Serve(Translator):
         talk, told = self._talk, message.properties
         if talk.waiting or not (told.sessionID == talk.root or talk.owns(told.sessionID)):
             return None
-        return talk.streams.add_to(told.messageID, told.partID, told.delta)
+        return talk.streams.add(told.partID, told.delta, told.messageID)
 
     def read_often(self, message: plain.PartUpdated | plain.PartDelta | plain.MessageUpdated) -> list[d.Draft] | None:
         told, talk = message.properties, self._talk
@@ -88,7 +88,7 @@ class Serve(Translator):
             return talk.often(told.part)
         if isinstance(told, plain.Informed):
             return self._answer(told.info)
-        added = talk.streams.add_to(told.messageID, told.partID, told.delta) if told.field == "text" else None
+        added = talk.streams.add(told.partID, told.delta, told.messageID)
         return None if added is None else [added]
 
     def _read(self, native: Native) -> Outputs:

@@ -50,17 +50,10 @@ class Streams:
             stream.length = len(text)
         return told
 
-    def add(self, part: str, words: str) -> d.Add | None:
-        """More words of an open part; None if it is not open."""
-        return self._add(part, words, self._open.get(part))
-
-    def add_to(self, message: str, part: str, words: str) -> d.Add | None:
-        """The same; None also if the part is another message's."""
+    def add(self, part: str, words: str, message: str | None = None) -> d.Add | None:
+        """More words of an open part; None if it is not open, or is of another message than this one."""
         stream = self._open.get(part)
-        return self._add(part, words, stream) if stream is not None and stream.message == message else None
-
-    def _add(self, part: str, words: str, stream: Stream | None) -> d.Add | None:
-        if stream is None:
+        if stream is None or (message is not None and stream.message != message):
             return None
         stream.has_deltas = True
         return d.Add(part, words)
